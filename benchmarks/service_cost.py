@@ -1,29 +1,42 @@
-"""CPU of one answer of the service, in units of a bare ASGI answer in the same process.
+"""CPU of one answer of the service, in units of a bare answer through the same server in the same process.
 
-    python benchmarks/service_cost.py [--requests N]
+    python benchmarks/service_cost.py [--requests N] [--check]
 
-50 clients at once ask the application itself (no socket, no server): a balance, and a spend with a token, SQLite. The
-unit is an application that answers two bytes. CPU time of the whole process, threads included; never wall time.
+50 clients at once, in a process of their own, over connections that they keep: a balance, and a spend with a token, on
+SQLite and PostgreSQL. The unit is an application that answers two bytes. CPU time of the serving process, threads
+included; rates and times depend on the machine and on what else runs. Exit code 1 with --check when a bar is missed.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
+import multiprocessing
+import statistics
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.web.served import furnished
+import uvicorn
+from tests.ledger.servers import NoServer, PostgresServer
+from tests.web.served import furnished, listening
 
+from benchmarks import report
+from benchmarks.report import Bar, plain
 from quiltwork.web import create_app
 
-CLIENTS = 50
+CLIENTS, ROUNDS = 50, 3
+BARS = {"read": 5.0, "spend": 14.0}
+HEAD = ["database", "answer", "bare answers", "ms of CPU", "at most", "answers/s", "p50 ms", "p95 ms"]
+Asked = tuple[bytes, int]  # a request, and the status that answers it
 
 
 async def bare(scope: Any, receive: Any, send: Any) -> None:
@@ -33,57 +46,109 @@ async def bare(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b"ok"})
 
 
-async def asked(app: Any, method: str, path: str, query: bytes, token: str, body: bytes) -> int:
-    """The status of one answer."""
-    status = 0
-    headers = [(b"host", b"127.0.0.1"), (b"authorization", f"Bearer {token}".encode())]
-    headers += [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    scope = {
-        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "scheme": "http",
-        "path": path, "raw_path": path.encode(), "query_string": query, "root_path": "", "headers": headers,
-        "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 8765),
-    }  # fmt: skip
-
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    async def send(message: dict[str, Any]) -> None:
-        nonlocal status
-        status = message.get("status", status)
-
-    await app(scope, receive, send)
-    return status
+def sent(method: str, path: str, token: str, body: bytes = b"") -> bytes:
+    """A request as it goes over the wire."""
+    lines = [f"{method} {path} HTTP/1.1", "host: 127.0.0.1", f"authorization: Bearer {token}"]
+    lines += ["content-type: application/json", f"content-length: {len(body)}", "", ""]
+    return "\r\n".join(lines).encode() + body
 
 
-async def cost(app: Any, count: int, right: int, *request: Any) -> float:
-    """CPU milliseconds of one answer, 50 at a time."""
-    for _ in range(3):
-        await asked(app, *request)
+async def _client(port: int, asked: Asked, count: int, seconds: list[float]) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    request, right = asked
+    for _ in range(count):
+        began = time.perf_counter()
+        writer.write(request)
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
+        body = await reader.readexactly(length)
+        seconds.append(time.perf_counter() - began)
+        if int(head.split(None, 2)[1]) != right:
+            raise SystemExit(f"a wrong answer: {head[:80]!r} {body[:200]!r}")
+    writer.close()
+
+
+def crowd(pipe: Any) -> None:
+    """The process of the clients: for each (port, request, count) the seconds of every answer, and of all."""
+
+    async def ask(port: int, asked: Asked, count: int) -> list[float]:
+        seconds: list[float] = []
+        await asyncio.gather(*(_client(port, asked, count, seconds) for _ in range(CLIENTS)))
+        return seconds
+
+    while (job := pipe.recv()) is not None:
+        began = time.perf_counter()
+        pipe.send((asyncio.run(ask(*job)), time.perf_counter() - began))
+
+
+@contextlib.contextmanager
+def serving(app: Any) -> Iterator[int]:
+    """The port of an application, served from a thread of this process."""
+    listener = listening()
+    config = uvicorn.Config(app, log_config=None, access_log=False, ws="none", http="h11", timeout_graceful_shutdown=5)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield int(listener.getsockname()[1])
+    server.should_exit = True
+    thread.join()
+    listener.close()
+
+
+def cost(pipe: Any, port: int, asked: Asked, count: int) -> tuple[float, list[float], float]:
+    """CPU seconds of one answer, the seconds of each as a client sees them, and answers a second."""
     began = time.process_time()
-    for _ in range(max(1, count // CLIENTS)):
-        found = await asyncio.gather(*(asked(app, *request) for _ in range(CLIENTS)))
-        if set(found) != {right}:
-            raise SystemExit(f"wrong answers: {sorted(set(found))}")
-    return 1000 * (time.process_time() - began) / (CLIENTS * max(1, count // CLIENTS))
+    pipe.send((port, asked, count))
+    seconds, wall = pipe.recv()
+    return (time.process_time() - began) / len(seconds), seconds, len(seconds) / wall
 
 
-def main() -> None:
-    """Print the table."""
+def measured(pipe: Any, url: str, count: int) -> Iterator[tuple[str, float, float, list[float], float]]:
+    """Each kind of answer: bare answers, CPU seconds, times and rate."""
+    house = furnished(url)
+    token = house.tokens["spender"]
+    loss = json.dumps({"name": "patients", "loss": {"gaussian": {"sigma": 40000.0}}}).encode()
+    kinds = {
+        "read": ((sent("GET", "/api/balance?name=patients", token), 200), count),
+        "spend": ((sent("POST", "/api/spend", token, loss), 201), max(1, count // 2)),
+    }
+    unit = (sent("GET", "/", token), 200)
+    with serving(bare) as plainly, serving(create_app(house.settings())) as port:
+        for name, (asked, many) in kinds.items():
+            cost(pipe, port, asked, 2)
+            found = [(cost(pipe, plainly, unit, count)[0], cost(pipe, port, asked, many)) for _ in range(ROUNDS)]
+            ratio = statistics.median(one[0] / base for base, one in found)
+            yield name, ratio, *min((one for _, one in found), key=lambda one: one[0])
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure, print, judge."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--requests", type=int, default=1000)
-    count = parser.parse_args().requests
-    with tempfile.TemporaryDirectory(prefix="quiltwork-") as folder:
-        house = furnished(f"sqlite:///{folder}/budgets.db")
-        app, token = create_app(house.settings()), house.tokens["spender"]
-        spent = json.dumps({"name": "patients", "loss": {"gaussian": {"sigma": 40000.0}}}).encode()
-        unit = asyncio.run(cost(bare, 20 * count, 200, "GET", "/", b"", token, b""))
-        read = asyncio.run(cost(app, count, 200, "GET", "/api/balance", b"name=patients", token, b""))
-        spend = asyncio.run(cost(app, count // 2, 201, "POST", "/api/spend", b"", token, spent))
-        app.state.site.close()
-    print("| answer | CPU ms | bare ASGI answers, without a server |\n|---|---:|---:|")
-    for name, found in (("bare", unit), ("read", read), ("spend", spend)):
-        print(f"| {name} | {found:.4f} | {found / unit:.1f} |")
+    parser.add_argument("--requests", type=int, default=40, help="of each of the clients")
+    parser.add_argument("--check", action="store_true", help="exit with 1 when a bar is missed")
+    options = parser.parse_args(arguments)
+    here, there = multiprocessing.get_context("spawn").Pipe()
+    clients = multiprocessing.get_context("spawn").Process(target=crowd, args=(there,), daemon=True)
+    clients.start()
+    lines, bars = [HEAD], []
+    with tempfile.TemporaryDirectory(prefix="quiltwork-") as folder, contextlib.ExitStack() as stack:
+        urls = {"sqlite": f"sqlite:///{folder}/budgets.db"}
+        with contextlib.suppress(NoServer):
+            urls["postgresql"] = stack.enter_context(PostgresServer()).database()
+        for database, url in urls.items():
+            for name, ratio, seconds, times, rate in measured(here, url, options.requests):
+                cuts = statistics.quantiles(times, n=100)
+                shown = [f"{ratio:.1f}", f"{1e3 * seconds:.3f}", f"{BARS[name]:g}", f"{rate:,.0f}"]
+                lines.append([database, name, *shown, f"{1e3 * cuts[49]:.1f}", f"{1e3 * cuts[94]:.1f}"])
+                most = BARS[name]
+                bars.append(Bar(f"{name} on {database}", f"<= {most:g}", f"{ratio:.1f}", ratio <= most))
+    here.send(None)
+    clients.join()
+    print(plain(lines, {2, 3, 4, 5, 6, 7}))
+    return report.exit_code(bars, options.check)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

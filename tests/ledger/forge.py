@@ -19,7 +19,8 @@ from quiltwork.ledger.chain.entries import GENESIS, digest
 from quiltwork.ledger.chain.keys import SigningKey
 from quiltwork.ledger.chain.statements import HEAD, Facts
 from quiltwork.ledger.chain.tree import Tree
-from quiltwork.ledger.proof.verify import Elsewhere, verified
+from quiltwork.ledger.proof.elsewhere import Elsewhere
+from quiltwork.ledger.proof.verify import verified
 from quiltwork.ledger.store import schema
 
 TABLES = tuple(name for name in schema.metadata.tables if name != "ledger_tiles")  # which few entries leave empty

@@ -22,7 +22,7 @@ from quiltwork.ledger import Checkpoint, ConsistencyProof, Ledger
 from quiltwork.ledger.chain.keys import SigningKey
 from quiltwork.ledger.chain.statements import CHECKPOINT, HEAD, Facts
 from quiltwork.ledger.chain.tree import Tree
-from quiltwork.ledger.proof.verify import Checker
+from quiltwork.ledger.proof.checker import Checker
 
 LOSS = qw.laplace(50.0)
 

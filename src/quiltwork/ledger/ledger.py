@@ -17,7 +17,7 @@ from quiltwork.kinds import not_written
 from quiltwork.ledger import names as words
 from quiltwork.ledger.acts import managing, many, results, spending
 from quiltwork.ledger.acts.connection import connect, examined, upgrade
-from quiltwork.ledger.book.balances import Balance, Budget, balance_of
+from quiltwork.ledger.book.balances import Balance, Budget
 from quiltwork.ledger.book.book import HELD, Principal, Reservation
 from quiltwork.ledger.book.fixed import TableQueries, correlated
 from quiltwork.ledger.book.rules import Forecast
@@ -35,14 +35,8 @@ from quiltwork.ledger.chain.entries import Entry, stamp
 from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.ledger.chain.statements import Checkpoint, ConsistencyProof
 from quiltwork.ledger.proof import transfer
-from quiltwork.ledger.proof.verify import (
-    Elsewhere,
-    Verification,
-    checkpoints_of,
-    public_key_of,
-    receipts_of,
-    verified,
-)
+from quiltwork.ledger.proof.elsewhere import Elsewhere, checkpoints_of, public_key_of, receipts_of
+from quiltwork.ledger.proof.verify import Depth, Verification, verified
 from quiltwork.ledger.store.addresses import shown
 from quiltwork.ledger.table_session import TableSession
 from quiltwork.tables.plan import Plan
@@ -346,8 +340,7 @@ class Ledger:
 
     def balance(self, name: str, block: str | None = None) -> Balance:
         """What was spent and what is left now, of everything or of one block."""
-        name = words.name("budget", name)
-        return self._session.read(lambda book, now: balance_of(book, spending.current(book, name, now), now, block))
+        return self._session.balance(words.name("budget", name), block)
 
     def history(
         self,
@@ -377,20 +370,29 @@ class Ledger:
         progress: Callable[[int, int], None] | None = None,
         receipts: Iterable[Receipt] = (),
         since: Any = (),
+        full: bool = False,
+        new: bool = False,
     ) -> Verification:
         """Whether every entry and every row is as it was written; what was kept elsewhere must be in the chain too.
 
         `public_key` is the key that must have signed it: by default that of the private key at hand. Without either, a
         chain that somebody signed anew with a key of his own looks fine. `receipts` and `since`, a checkpoint or
         several, show a chain that was cut, put back or written anew.
+
+        Every entry is hashed again. Those up to the end of the last verification are not replayed once more, for its
+        book was kept beside the key, sealed; `full` replays them too. With `new` they are not even read: that is fast,
+        and finds no edit of an entry that was read before.
         """
         kept, session = receipts_of(receipts), self._session
         if progress is not None and not callable(progress):
             raise InvalidParameter("progress", progress, "a function of two numbers")
         public = public_key_of(public_key) or (None if session.key is None else session.key.public)
         known = Elsewhere(public, session.trust.known, kept, checkpoints_of(since))
+        if full and new:
+            raise InvalidParameter("new", True, "left out when everything is replayed", "at most one of full and new")
+        depth: Depth = "full" if full else "new" if new else "whole"
         try:
-            return session.examine(lambda connection: verified(connection, progress, known))
+            return session.examine(lambda connection: verified(connection, progress, known, session.shelf(), depth))
         except BrokenChain as error:
             return Verification(False, 0, error.seq, error.problem)
 

@@ -33,6 +33,7 @@ from quiltwork.web.service.access import Tokens, visitor
 from quiltwork.web.service.headers import Bodies, Guard
 from quiltwork.web.service.limits import Rates, Turns
 from quiltwork.web.service.observing import JsonLines, Metrics
+from quiltwork.web.service.quick import Quick
 from quiltwork.web.service.sessions import Sessions
 from quiltwork.web.service.walks import Walks
 from quiltwork.web.service.workers import Workers
@@ -161,6 +162,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.add_api_route("/static/{name}", static, include_in_schema=False)
     app.add_middleware(GZipMiddleware, minimum_size=2000)
     app.add_middleware(Bodies, settings=site.settings)
+    app.add_middleware(Quick, site=site)
     app.add_middleware(Guard, settings=site.settings, script=files()[PLOTLY].content, metrics=site.metrics)
     return app
 

@@ -33,10 +33,16 @@ def verify(
     public_key: Annotated[
         str | None, typer.Option(help="The key that must have signed; without it that of the key file, if it is here.")
     ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Replay what earlier verifications replayed, too.")] = False,
+    new: Annotated[
+        bool, typer.Option("--new", help="Read only what was written since the last one; old edits are not found.")
+    ] = False,
 ) -> int:
     """Check that every entry and every row is as it was written; exit code 1 if not."""
     kept = _kept(receipt or [], public_key)
-    known: dict[str, Any] = {"receipts": kept, "public_key": public_key, "since": since or ()}
+    known: dict[str, Any] = {
+        "receipts": kept, "public_key": public_key, "since": since or (), "full": full, "new": new
+    }  # fmt: skip
     try:
         with where.reached() as ledger, reporting("verifying") as advance:
             found = ledger.verify(progress=advance, **known)

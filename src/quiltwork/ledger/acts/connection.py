@@ -19,6 +19,7 @@ from quiltwork.ledger import tokens
 from quiltwork.ledger.acts.trust import Trust
 from quiltwork.ledger.acts.turns import Act, Turns, result_of
 from quiltwork.ledger.book import rules
+from quiltwork.ledger.book.balances import Balance, balance_of
 from quiltwork.ledger.book.changes import FORMAT
 from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.chain.entries import GENESIS, Entry
@@ -27,11 +28,12 @@ from quiltwork.ledger.chain.mark import MARK_VARIABLE, Mark, Point
 from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.ledger.chain.statements import Checkpoint, ConsistencyProof, Facts
 from quiltwork.ledger.chain.tree import Tree
+from quiltwork.ledger.proof.sealed import PURPOSE, Shelf
 from quiltwork.ledger.proof.upgrade import upgraded
 from quiltwork.ledger.store import schema
 from quiltwork.ledger.store.addresses import address, file_of, shown
 from quiltwork.ledger.store.heads import Believed, Ended, access_of
-from quiltwork.ledger.store.rows import LiveBook, entry_at, first_entries, in_batches, newest_entries
+from quiltwork.ledger.store.rows import LiveBook, current, entry_at, first_entries, in_batches, newest_entries
 from quiltwork.ledger.store.store import Clock, Locked, Store, read_head
 from quiltwork.ledger.store.tiles import StoredTree
 from quiltwork.ledger.store.writer import Writer
@@ -247,6 +249,34 @@ class Session:
                 return self.read(work, act=act, again=False)
             raise
 
+    def balance(self, name: str, block: Any) -> Balance:
+        """The balance of a budget; kept while the head is the same, and no lease, period or expiry ends."""
+        if block is not None and not isinstance(block, str):
+            return self.read(lambda book, now: balance_of(book, current(book, name, now), now, block))
+        head, now = self.store.glance()
+        found = self.kept_balance(name, block, head, now)
+        return self.read(lambda book, now: self._balance(book, now, name, block)) if found is None else found
+
+    def kept_balance(self, name: str, block: str | None, head: Any, now: datetime) -> Balance | None:
+        """The balance that was computed under this head, for those who may read."""
+        found: Balance | None = self.trust.kept((name, block), head, now)
+        believed = None if found is None or self.examining else self.trust.recognised(head)
+        if believed is None:
+            return None
+        try:
+            rules.check_right(LiveBook(None, believed.people), believed.guarded, self.who, "read", now)
+        except AccessDenied:  # the usual way says so, and notes it
+            return None
+        return found
+
+    def _balance(self, book: LiveBook, now: datetime, name: str, block: str | None) -> Balance:
+        account = current(book, name, now)
+        found = balance_of(book, account, now, block)
+        head = read_head(book.connection)
+        if not account.standing.held and not self.examining:
+            self.trust.keep((name, block), head, min(account.ends(now)), found)
+        return found
+
     @staticmethod
     def is_stale(error: LedgerUnavailable) -> bool:
         """Whether the connection was gone, and its transaction with it: it can be done once more on a fresh one."""
@@ -264,6 +294,11 @@ class Session:
             self.read(lambda book, now: None)
         with self.store.reading() as connection:
             return work(connection)
+
+    def shelf(self) -> Shelf | None:
+        """Where the book of the last verification is: beside the mark, for whoever has the key."""
+        mark = self.trust.mark
+        return None if mark is None or self.key is None else Shelf(mark.book, self.key.derived(PURPOSE))
 
     def begin_mark(self, key: KeyFile) -> None:
         """Keep the mark beside another key from now on."""

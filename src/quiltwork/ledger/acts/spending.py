@@ -25,12 +25,11 @@ from quiltwork.ledger.acts.connection import Session
 from quiltwork.ledger.book import rules
 from quiltwork.ledger.book.balances import Budget
 from quiltwork.ledger.book.book import HELD, LAPSED, REFUNDED, Account, Charge, Reservation
-from quiltwork.ledger.book.changes import give_back
 from quiltwork.ledger.book.fixed import notion_of, priced
 from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.chain.entries import Entry, canonical, stamp
 from quiltwork.ledger.chain.receipts import Receipt
-from quiltwork.ledger.store.rows import LiveBook, entry_at
+from quiltwork.ledger.store.rows import LiveBook, current, entry_at
 from quiltwork.ledger.store.writer import Writer
 from quiltwork.tables.guarantee import PlanGuarantee
 from quiltwork.tables.worst_step.worst import Worst
@@ -283,15 +282,6 @@ def _reserved(book: LiveBook, seq: int, act: str) -> Reservation:
 
 
 # ---- questions
-
-
-def current(book: LiveBook, name: str, now: datetime) -> Account:
-    """The budget as of now: leases that ended count as given back although nobody wrote it down yet."""
-    account = book.opened(name)
-    if account.standing.held:
-        for one in book.over(name, stamp(now)):
-            give_back(book, one)
-    return book.opened(name)
 
 
 def exceeds(book: LiveBook, now: datetime, asked: Request) -> bool:

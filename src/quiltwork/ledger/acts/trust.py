@@ -12,12 +12,14 @@ Reference: theory/ledger.md sections 2.1, 2.3 (Lemma 3) and 2.4 (Theorem 4).
 from __future__ import annotations
 
 import threading
+from datetime import datetime
 from typing import Any
 
 import attrs
 from sqlalchemy import Connection
 
 from quiltwork.errors import BrokenChain
+from quiltwork.ledger.book.book import Principal
 from quiltwork.ledger.book.changes import handed_over
 from quiltwork.ledger.chain.keys import SigningKey, signed_by
 from quiltwork.ledger.chain.mark import Mark, Point
@@ -25,6 +27,7 @@ from quiltwork.ledger.chain.statements import HEAD, Facts
 from quiltwork.ledger.chain.tree import Tree
 from quiltwork.ledger.store.heads import Believed, Ended, hashes_between, head_facts, head_row, key_entries, people_of
 
+MOST_KEPT = 4096  # answers
 STALE = "the people of the ledger are not those that its head is signed for: run verify, then repair"
 
 
@@ -41,6 +44,7 @@ class Trust:
     _row: tuple[Any, ...] | None = None
     _last: Believed | None = None
     _lock: threading.Lock = attrs.Factory(threading.Lock)
+    _kept: dict[Any, tuple[tuple[Any, ...], datetime, Any]] = attrs.Factory(dict)
 
     @classmethod
     def of(cls, identity: str, head: Any, mark: Mark | None) -> Trust:
@@ -67,6 +71,27 @@ class Trust:
         found = Believed(facts, point, people)
         self._learn(row, found, head.public_key)
         return found
+
+    def recognised(self, head: Any) -> Believed | None:
+        """What a head stands for that is believed already."""
+        with self._lock:
+            return self._last if head_row(head) == self._row else None
+
+    def person(self, name: str | None) -> Principal | None:
+        """Whoever has this name, as it was believed last."""
+        last = self._last
+        return None if last is None or name is None else last.people.get(name)
+
+    def kept(self, place: Any, head: Any, now: datetime) -> Any:
+        """An answer that was kept under this very head, and holds until a later time; None when there is none."""
+        row, until, found = self._kept.get(place, ((), now, None))
+        return found if now < until and row == head_row(head) else None
+
+    def keep(self, place: Any, head: Any, until: datetime, found: Any) -> None:
+        """Keep an answer: what follows from the entries alone changes with the head, or with time."""
+        if len(self._kept) >= MOST_KEPT:
+            self._kept.clear()
+        self._kept[place] = head_row(head), until, found
 
     def wrote(self, ended: Ended) -> None:
         """The head that was just committed here."""

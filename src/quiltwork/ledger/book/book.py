@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import attrs
@@ -25,8 +26,10 @@ _AMOUNT = re.compile(r"[0-9]{1,2000}(/[1-9][0-9]{0,1999})?")
 Key = TypeVar("Key")
 Found = TypeVar("Found")
 ENDED = (SETTLED, REFUNDED, LAPSED)
+AccountRow = tuple[int, str, str, int]  # entry that opened it, terms, standing, number of its newest entry
 
 
+@lru_cache(maxsize=8192)
 def exact(text: str) -> Fraction:
     """An amount as it is stored; any other spelling, such as one that takes forever to read, is refused."""
     if not _AMOUNT.fullmatch(text):
@@ -253,18 +256,33 @@ class Book(ABC):
 class MemoryBook(Book):
     """A book that starts empty: everything it knows was applied to it.
 
-    Ended reservations are not kept, only the sum of their hashes: memory does not grow with the number of jobs.
+    Ended reservations are not kept, only the sum of their hashes: memory does not grow with the number of jobs. Rows of
+    budgets that were sealed by an earlier replay are read when an entry needs them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, secret: bytes | None = None) -> None:
         super().__init__()
         self.ended = 0
+        self.sealed: dict[str, AccountRow] = {}
         self._counts: dict[tuple[str, int], Counter[str]] = {}
-        self._secret = os.urandom(32)  # so that nobody can look for rows whose numbers sum up alike
+        # so that nobody can look for rows whose numbers sum up alike
+        self.secret = os.urandom(32) if secret is None else secret
+
+    def load_account(self, name: str) -> Account | None:
+        row = self.sealed.get(name)
+        return None if row is None else Account(Terms.from_json(parsed(row[1])), Standing.read(row[2]), row[0])
+
+    def account_rows(self) -> dict[str, AccountRow]:
+        """Every budget as its table holds it."""
+        found = {
+            name: (one.opened, canonical(one.terms.to_json()), one.standing.text(), one.standing.last)
+            for name, one in self.accounts.items()
+        }
+        return self.sealed | found
 
     def fingerprint(self, row: dict[str, Any]) -> int:
         """A number that stands for a row."""
-        return int.from_bytes(hashlib.blake2b(canonical(row).encode(), key=self._secret, digest_size=32).digest())
+        return int.from_bytes(hashlib.blake2b(canonical(row).encode(), key=self.secret, digest_size=32).digest())
 
     def mark(self, kind: str, place: Any) -> None:
         return None

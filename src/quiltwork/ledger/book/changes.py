@@ -22,13 +22,16 @@ from quiltwork.ledger.chain.keys import is_public_key, signed_by
 FORMAT = {"head": 1, "tree": 1}  # of the head's statement and of the tree over the entries
 
 
-def apply(book: Book, entry: Entry) -> None:
-    """Bring the book up to date with one more entry; BrokenChain when it cannot follow from those before."""
+def apply(book: Book, entry: Entry, content: dict[str, Any] | None = None) -> None:
+    """Bring the book up to date with one more entry; BrokenChain when it cannot follow from those before.
+
+    `content` is that of the entry, where it was read already.
+    """
     change = _CHANGES.get(entry.kind)
     if change is None:
         raise BrokenChain(f"its kind {entry.kind!r} is unknown", entry.seq)
     try:
-        change(book, entry, entry.content)
+        change(book, entry, entry.content if content is None else content)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         if isinstance(error, BrokenChain):
             raise

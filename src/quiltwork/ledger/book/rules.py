@@ -16,6 +16,7 @@ Reference: theory/granularity.md section 3.2.
 from __future__ import annotations
 
 import heapq
+import json
 from collections import Counter
 from datetime import datetime
 from fractions import Fraction
@@ -32,7 +33,7 @@ from quiltwork.ledger import names as words
 from quiltwork.ledger.book import book as books
 from quiltwork.ledger.book.book import Account, Book, Charge, Principal, Reservation, amount_text, amounts
 from quiltwork.ledger.book.terms import Terms
-from quiltwork.ledger.chain.entries import canonical, moment, parsed
+from quiltwork.ledger.chain.entries import moment, parsed
 from quiltwork.pufferfish.budget import keeps
 
 Who = tuple[str, str]  # a principal's name, and which of its tokens was shown
@@ -279,13 +280,13 @@ def check_price(terms: Terms, charge: Charge, loss: dict[str, Any] | None) -> No
     if len(charge.cost) != len(terms.filter.zero):
         raise InvalidParameter("cost", charge.cost, "one amount of each unit")
     try:
-        least = _price(terms.filter, canonical(loss))
+        least = _least(terms.filter, json.dumps(loss, sort_keys=True), charge.times)
     except Unsupported:
         return
-    if any(one < charge.times * price * NEARLY for one, price in zip(charge.cost, least, strict=True)):
+    if any(one < price for one, price in zip(charge.cost, least, strict=True)):
         raise InvalidParameter("cost", charge.cost, "what the loss costs")
 
 
 @lru_cache(maxsize=1024)
-def _price(kept: Filter, loss: str) -> Cost:
-    return kept.cost(stated_from_json(parsed(loss)))
+def _least(kept: Filter, loss: str, times: int) -> Cost:
+    return tuple(times * one * NEARLY for one in kept.cost(stated_from_json(parsed(loss))))

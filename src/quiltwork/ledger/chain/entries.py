@@ -20,6 +20,8 @@ import re
 import reprlib
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from functools import lru_cache
+from operator import attrgetter
 from typing import Any, Final
 
 import attrs
@@ -32,8 +34,10 @@ from quiltwork.ledger import names as words
 SCHEMA: Final = "quiltwork/entry/1"
 GENESIS: Final = "0" * 64  # what the first entry names as its predecessor
 
+_quoted: Final = json.encoder.encode_basestring_ascii
 _HASH = re.compile(r"[0-9a-f]{64}")
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+_TIME = "a UTC time such as 2026-01-31T12:00:00.000000+00:00"
 _JSON = "a JSON value (finite numbers, texts, true, false, null, lists, objects with text keys)"
 
 
@@ -92,13 +96,19 @@ def stamp(time: Any) -> str:
 
 def moment(text: Any) -> datetime:
     """The time that `stamp` wrote; any other spelling is refused."""
-    allowed = "a UTC time such as 2026-01-31T12:00:00.000000+00:00"
+    if type(text) is not str:
+        raise InvalidParameter("time", brief(text), _TIME)
+    return _moment(text)
+
+
+@lru_cache(maxsize=256)
+def _moment(text: str) -> datetime:
     try:
         time = datetime.fromisoformat(text)
-    except (TypeError, ValueError):
-        raise InvalidParameter("time", brief(text), allowed) from None
+    except ValueError:
+        raise InvalidParameter("time", brief(text), _TIME) from None
     if time.utcoffset() != timedelta(0) or stamp(time) != text:
-        raise InvalidParameter("time", text, allowed)
+        raise InvalidParameter("time", text, _TIME)
     return time
 
 
@@ -106,8 +116,16 @@ def digest(
     previous: str, seq: int, time: str, kind: str, budget: str | None, principal: str | None, key: str | None, body: str
 ) -> str:
     """SHA-256, in hexadecimal, of the canonical JSON of the eight fields in this order."""
-    fields = canonical([previous, seq, time, kind, budget, principal, key, body])
+    told = (previous, time, kind, budget, principal, key, body)
+    if type(seq) is int and all(one is None or (type(one) is str and one.isascii()) for one in told):
+        a, b, c, d, e, f, g = ("null" if one is None else _quoted(one) for one in told)
+        fields = f"[{a},{seq},{b},{c},{d},{e},{f},{g}]"  # the same text, without looking for what is not there
+    else:
+        fields = canonical([previous, seq, time, kind, budget, principal, key, body])
     return hashlib.sha256(fields.encode("ascii")).hexdigest()
+
+
+_content = attrgetter("seq", "time", "kind", "budget", "principal", "key", "body")
 
 
 @document("entry/1", plain=True)
@@ -155,7 +173,7 @@ class Entry:
     def sound(self) -> bool:
         """Whether the hash is the one of the fields; False, never an error, for forged fields of any type."""
         try:
-            found = digest(self.previous, *attrs.astuple(self, recurse=False)[:7])
+            found = digest(self.previous, *_content(self))
         except QuiltworkError:
             return False
         # == of odd objects may answer anything: only a text can be the hash

@@ -106,6 +106,13 @@ class SigningKey:
         """The signature as base64 text, as receipts and `signed_by` take it."""
         return base64.b64encode(self.sign(message)).decode("ascii")
 
+    def derived(self, purpose: bytes) -> bytes:
+        """32 secret bytes for another purpose (RFC 5869), from which the key cannot be found."""
+        from cryptography.hazmat.primitives.hashes import SHA256
+        from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+        return bytes(HKDF(SHA256(), 32, None, purpose).derive(self._private.private_bytes_raw()))
+
     def __repr__(self) -> str:
         return f"SigningKey(public={self._public!r})"
 

@@ -26,6 +26,7 @@ from quiltwork.errors import BrokenChain, LedgerUnavailable
 MARK_VARIABLE: Final = "QUILTWORK_MARK"
 SLOT: Final = 8192  # bytes: 63 peaks of 64 digits, and the rest
 CHECKSUM: Final = 32
+BOOK: Final = ".book"
 
 
 @attrs.frozen
@@ -70,6 +71,11 @@ class Mark:
             _check_place(Path(folder), ledger, address)
         except OSError as error:
             raise _trouble(folder, error) from None
+
+    @property
+    def book(self) -> str:
+        """Where the book of the last verification is kept."""
+        return f"{self._place}{BOOK}"
 
     def _open(self) -> int:
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
@@ -126,7 +132,7 @@ def _read(place: Path) -> _Slot | None:
 def _check_place(folder: Path, ledger: str, address: str) -> None:
     """BrokenChain when another ledger was kept at this address under the same key: it was replaced."""
     for place in sorted(folder.iterdir()):
-        found = _read(place) if place.is_file() else None
+        found = _read(place) if place.is_file() and place.suffix == "" else None
         if found is not None and found.address == address and found.ledger != ledger:
             raise BrokenChain(
                 f"another ledger was kept here, {found.ledger!r} with {found.point.seq:,} entries: it was replaced. "

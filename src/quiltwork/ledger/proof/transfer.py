@@ -22,8 +22,9 @@ from quiltwork.ledger.chain.keys import SigningKey
 from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.ledger.chain.receipts import message as receipt_message
 from quiltwork.ledger.chain.statements import HEAD
+from quiltwork.ledger.proof.checker import Checker
+from quiltwork.ledger.proof.elsewhere import Kept, public_key_of, receipts_of
 from quiltwork.ledger.proof.upgrade import begin_anew
-from quiltwork.ledger.proof.verify import Checker, Kept, public_key_of, receipts_of
 from quiltwork.ledger.store import schema
 from quiltwork.ledger.store.addresses import address, shown
 from quiltwork.ledger.store.heads import Ended
@@ -102,7 +103,7 @@ def load(
         except InvalidParameter as error:
             raise BrokenChain(f"its line cannot be read ({error})", checker.seq + 1) from None
         checker.take(entry)
-        kept.meet(entry)
+        kept.meet(entry.seq, entry.hash)
         waiting.append({name: value[name] for name in schema.entries.c.keys()})  # noqa: SIM118
         if len(waiting) >= BATCH:
             connection.execute(insert(schema.entries), waiting)

@@ -22,7 +22,8 @@ from quiltwork.ledger.chain.entries import Entry, moment
 from quiltwork.ledger.chain.keys import SigningKey
 from quiltwork.ledger.chain.mark import Point
 from quiltwork.ledger.chain.receipts import message
-from quiltwork.ledger.proof.verify import Checker, check_rows
+from quiltwork.ledger.proof.checker import Checker
+from quiltwork.ledger.proof.derived import check_rows
 from quiltwork.ledger.store import schema
 from quiltwork.ledger.store.heads import Ended
 from quiltwork.ledger.store.migrations import upgrade

@@ -136,6 +136,18 @@ def hashes_between(connection: Connection, first: int, last: int) -> Iterator[by
             first = seq
 
 
+def rows_between(connection: Connection, first: int, last: int) -> Iterator[Any]:
+    """The rows of the entries after one number, up to another, as they are; fewer where some are missing."""
+    columns = schema.entries.c
+    while first < last:
+        asked = select(schema.entries).where(columns.seq > first, columns.seq <= last)
+        rows = connection.execute(asked.order_by(columns.seq).limit(BATCH)).all()
+        if not rows:
+            return
+        yield from rows
+        first = rows[-1].seq
+
+
 def digest_of(hash: Any, seq: int) -> bytes:
     """The bytes of an entry's hash; BrokenChain for what is none."""
     try:

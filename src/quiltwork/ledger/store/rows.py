@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
@@ -12,8 +13,9 @@ from sqlalchemy import Connection, Row, Select, Table, bindparam, func, insert, 
 from sqlalchemy.dialects import postgresql, sqlite
 
 from quiltwork.ledger.book.book import ENDED, Account, Book, Charge, Principal, Reservation, Standing, reservation_row
+from quiltwork.ledger.book.changes import give_back
 from quiltwork.ledger.book.terms import Terms
-from quiltwork.ledger.chain.entries import Entry, canonical, parsed
+from quiltwork.ledger.chain.entries import Entry, canonical, parsed, stamp
 from quiltwork.ledger.store import schema
 
 
@@ -105,7 +107,7 @@ def entries_after(
 class LiveBook(Book):
     """The derived rows of a database, inside one transaction."""
 
-    def __init__(self, connection: Connection, people: Mapping[str, Principal] | None = None) -> None:
+    def __init__(self, connection: Any, people: Mapping[str, Principal] | None = None) -> None:
         super().__init__()
         self.connection = connection
         self.principals.update(people or {})  # those that the head is signed for, never what rows say
@@ -228,6 +230,15 @@ class LiveBook(Book):
         keys = [column.name for column in table.primary_key]
         values = {column.name: made.excluded[column.name] for column in table.columns if column.name not in keys}
         self.connection.execute(made.on_conflict_do_update(index_elements=keys, set_=values), rows)
+
+
+def current(book: LiveBook, name: str, now: datetime) -> Account:
+    """The budget as of now: leases that ended count as given back although nobody wrote it down yet."""
+    account = book.opened(name)
+    if account.standing.held:
+        for one in book.over(name, stamp(now)):
+            give_back(book, one)
+    return book.opened(name)
 
 
 def _reservation(row: Row[Any]) -> Reservation:

@@ -131,6 +131,16 @@ class Store:
             yield connection
             connection.rollback()
 
+    def glance(self) -> tuple[Any, datetime]:
+        """The head as it is now, and the time: one statement, without a transaction."""
+        with self._connected() as connection:
+            if self.is_sqlite:
+                if not sqlite.same_files(connection):
+                    self._reconnect(connection)
+                return read_head(connection), self.now(connection)
+            head = _found(connection.execution_options(isolation_level="AUTOCOMMIT").execute(_GLANCE).first())
+            return head, self.now(connection) if self._clock is not None else head.clock.astimezone(UTC)
+
     def _reconnect(self, connection: Connection) -> None:
         """A fresh connection in the place of one whose files were replaced, once this process has no other to them."""
         connection.rollback()
@@ -246,6 +256,7 @@ class Store:
 
 _HEAD = select(schema.head).where(schema.head.c.id == 1)
 _LOCK = select(schema.head, func.clock_timestamp().label("clock")).where(schema.head.c.id == 1).with_for_update()
+_GLANCE = select(schema.head, func.clock_timestamp().label("clock")).where(schema.head.c.id == 1)
 _SERVER_TIME = text("SELECT clock_timestamp()")
 _VERSION = text(f"SELECT version_num FROM {schema.VERSION_TABLE}")
 

@@ -12,7 +12,7 @@ from quiltwork.errors import AccessDenied
 from quiltwork.ledger.chain.entries import Entry, stamp
 from quiltwork.ledger.course import followed
 from quiltwork.ledger.ledger import Ledger
-from quiltwork.web.api.models import Change, Document, Name, Number, Open, written
+from quiltwork.web.api.models import Change, Document, Name, Number, Open, balance_answer, written
 from quiltwork.web.service.access import Asks, Reads, Sends, site_of
 from quiltwork.web.service.problems import usual
 
@@ -46,8 +46,7 @@ def budget(name: Named, who: Asks) -> Document:
 @router.get("/balance")
 def balance(name: Named, who: Asks, block: Annotated[str, Query(max_length=200)] | None = None) -> Document:
     """What was spent and what is left, of everything or of one block."""
-    found = who.book.balance(name, block)
-    return {**found.to_json(), "percent": found.percent, "explanation": found.explain().splitlines()}
+    return balance_answer(who.book.balance(name, block))
 
 
 @router.get("/course")

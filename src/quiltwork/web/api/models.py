@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from quiltwork.checks import MAX_COUNT
 from quiltwork.errors import InvalidParameter
+from quiltwork.ledger.book.balances import Balance
 from quiltwork.ledger.book.terms import Blocks
 from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.spec.fields.losses import Recipe
@@ -244,6 +245,11 @@ class Held(BaseModel):
     status: str
     until: str
     times: int
+
+
+def balance_answer(found: Balance) -> Document:
+    """A balance, with what it says in words."""
+    return {**found.to_json(), "percent": found.percent, "explanation": found.explain().splitlines()}
 
 
 def written(receipt: Receipt, status: int = 200) -> Response:

@@ -166,14 +166,18 @@ def problem_of(error: QuiltworkError) -> Problem:
 def _refused(request: Request, error: Exception) -> Response:
     if not isinstance(error, QuiltworkError):
         return _failed(request, error)
-    status = status_of(error)
-    problem = problem_of(error)
-    headers = {"Retry-After": str(error.seconds)} if isinstance(error, TooMany) else {}
-    if isinstance(error, Busy):
-        headers["Retry-After"] = "1"
-    if status == 401:
-        headers["WWW-Authenticate"] = "Bearer"
-    return answered(request, status, problem, headers)
+    return answered(request, status_of(error), problem_of(error), _headers(error))
+
+
+def refusal(error: QuiltworkError) -> Response:
+    """An error as programs are told it."""
+    return JSONResponse(problem_of(error).model_dump(), status_of(error), _headers(error))
+
+
+def _headers(error: QuiltworkError) -> dict[str, str]:
+    if isinstance(error, (TooMany, Busy)):
+        return {"Retry-After": str(getattr(error, "seconds", 1))}
+    return {"WWW-Authenticate": "Bearer"} if status_of(error) == 401 else {}
 
 
 def _invalid(request: Request, error: Exception) -> Response:

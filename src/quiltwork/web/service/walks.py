@@ -1,7 +1,8 @@
 """Walks through the whole chain, in a process of their own, so that short questions are answered as fast beside them.
 
-Whoever asks while somebody else's walk is under way waits for the same one. The process gets the address of the ledger
-and the key that checks signatures; it may read, and asks for no token: who may ask was checked before.
+Whoever asks while somebody else's walk is under way waits for the same one. The process gets the address of the ledger,
+the key that checks signatures, and the one that seals the book of a walk, never the one that signs; it may read, and
+asks for no token: who may ask was checked before.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from contextlib import suppress
 
 from quiltwork.errors import BrokenChain
 from quiltwork.ledger.ledger import Ledger
-from quiltwork.ledger.proof.verify import Elsewhere, Verification, verified
+from quiltwork.ledger.proof.elsewhere import Elsewhere
+from quiltwork.ledger.proof.sealed import Shelf
+from quiltwork.ledger.proof.verify import Verification, verified
 from quiltwork.web.service.problems import NoLedger
 from quiltwork.web.service.workers import Workers
 from quiltwork.web.settings import Settings
@@ -46,7 +49,7 @@ class Walks:
             session = self._ledger._session
             known = Elsewhere(None if session.key is None else session.key.public, session.trust.known)
             address = session.store.url.render_as_string(hide_password=False)
-            found: Verification = self._workers.run(f"{__name__}:walk", address, known)
+            found: Verification = self._workers.run(f"{__name__}:walk", address, known, session.shelf())
         except BaseException as error:
             running.set_exception(error)
             raise
@@ -63,13 +66,13 @@ class Walks:
         self._workers.close()
 
 
-def walk(address: str, known: Elsewhere) -> Verification:
+def walk(address: str, known: Elsewhere, shelf: Shelf | None) -> Verification:
     """In the process of its own."""
     if hasattr(os, "setpriority"):
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, 0, NICE)
     try:
         with Ledger.examine(address) as ledger:
-            return ledger._session.examine(lambda connection: verified(connection, None, known))
+            return ledger._session.examine(lambda connection: verified(connection, None, known, shelf))
     except BrokenChain as error:
         return Verification(False, 0, error.seq, error.problem)
