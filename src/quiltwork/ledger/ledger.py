@@ -16,7 +16,7 @@ from quiltwork.errors import BrokenChain, InvalidParameter, QuiltworkError
 from quiltwork.kinds import not_written
 from quiltwork.ledger import names as words
 from quiltwork.ledger.acts import managing, many, results, spending
-from quiltwork.ledger.acts.connection import connect, examined, upgrade
+from quiltwork.ledger.acts.reach import connect, examined, upgrade
 from quiltwork.ledger.book.balances import Balance, Budget
 from quiltwork.ledger.book.book import HELD, Principal, Reservation
 from quiltwork.ledger.book.fixed import TableQueries, correlated
@@ -188,10 +188,15 @@ class Ledger:
         name = words.name("budget", name)
         return self._session.read(lambda book, now: Budget.of(book.opened(name), now))
 
-    def budgets(self) -> tuple[Budget, ...]:
-        """All of them, in the order of opening."""
+    def budgets(self, *, find: str = "", after: str | None = None, limit: int | None = None) -> tuple[Budget, ...]:
+        """In the order of opening: all, or those after one of them, at most so many.
+
+        With `find` those whose name or protection holds a text, whatever the case of its letters.
+        """
+        asked = words.note(find), None if after is None else words.name("budget", after)
+        most = None if limit is None else checks.count("limit", limit)
         return self._session.read(
-            lambda book, now: tuple(Budget.of(book.opened(name), now) for name in book.budget_names())
+            lambda book, now: tuple(Budget.of(account, now) for account in book.listed(*asked, most))
         )
 
     def pause(self, name: str, note: str = "") -> Receipt:
@@ -482,6 +487,12 @@ class Ledger:
         """The same ledger, used by whom the token names; AccessDenied for a token that is not known."""
         other = copy.copy(self)
         other._session = self._session.signed_in(token)
+        return other
+
+    def used_by(self, name: str, identity: str) -> Self:
+        """The same ledger, for whoever was seen to have this token of a principal: it is looked at in each act."""
+        other = copy.copy(self)
+        other._session = attrs.evolve(self._session, who=(name, identity))
         return other
 
     # ---- the connection

@@ -33,7 +33,7 @@ from quiltwork.web.service.access import Tokens, visitor
 from quiltwork.web.service.headers import Bodies, Guard
 from quiltwork.web.service.limits import Rates, Turns
 from quiltwork.web.service.observing import JsonLines, Metrics
-from quiltwork.web.service.quick import Quick
+from quiltwork.web.service.quick import Prices, Quick
 from quiltwork.web.service.sessions import Sessions
 from quiltwork.web.service.walks import Walks
 from quiltwork.web.service.workers import Workers
@@ -60,11 +60,11 @@ class Site:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.ledger = None if settings.ledger is None else Ledger(url_of(settings.ledger), key=settings.key_file)
-        self.sessions = Sessions(settings.idle, settings.lifetime)
-        self.rates = Rates({kind: getattr(settings, kind) for kind in RATES})
+        self.sessions = Sessions(self.ledger, settings.idle, settings.lifetime)
+        self.rates = Rates({kind: getattr(settings, kind).shared(settings.workers) for kind in RATES})
         self.metrics = Metrics()
         self.looking: CapacityLimiter | None = None  # threads that see whether the ledger is there
-        self.tokens = Tokens()
+        self.tokens, self.prices = Tokens(), Prices()
         self.walks = Walks(self.ledger, settings)
         self._walks = Turns(2, 2.0, "long histories are being read: ask again in a moment")
         self.workers = Workers(settings.processes, settings.seconds, settings.memory)
@@ -111,9 +111,7 @@ class Site:
 
     def set_cookie(self, response: Response, cookie: str) -> None:
         """No script can read it, and no other site's request carries it."""
-        response.set_cookie(
-            self.settings.cookie, cookie, httponly=True, samesite="strict", secure=self.settings.public, path="/"
-        )
+        response.headers.append("set-cookie", self.settings.cookie_header(cookie))
 
 
 @attrs.frozen

@@ -55,7 +55,11 @@ class Priced:
 
     def under(self, kept: Filter) -> Priced:
         """The same under the filter as it is now."""
-        return self if kept.allows(self.kept) else Priced.of(kept, self.loss, self.times)
+        return self if self.holds(kept) else Priced.of(kept, self.loss, self.times)
+
+    def holds(self, kept: Filter) -> bool:
+        """Whether the price is one under this filter."""
+        return kept == self.kept or kept.allows(self.kept)
 
 
 @attrs.frozen

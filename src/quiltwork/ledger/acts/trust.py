@@ -19,7 +19,7 @@ import attrs
 from sqlalchemy import Connection
 
 from quiltwork.errors import BrokenChain
-from quiltwork.ledger.book.book import Principal
+from quiltwork.ledger.book.book import Principal, Standing
 from quiltwork.ledger.book.changes import handed_over
 from quiltwork.ledger.chain.keys import SigningKey, signed_by
 from quiltwork.ledger.chain.mark import Mark, Point
@@ -29,6 +29,16 @@ from quiltwork.ledger.store.heads import Believed, Ended, hashes_between, head_f
 
 MOST_KEPT = 4096  # answers
 STALE = "the people of the ledger are not those that its head is signed for: run verify, then repair"
+
+
+@attrs.frozen
+class _Kept:
+    """An answer about a budget: under which head, for which standing, and until when."""
+
+    row: tuple[Any, ...]
+    standing: Standing
+    until: datetime
+    found: Any
 
 
 @attrs.define(eq=False)
@@ -44,7 +54,7 @@ class Trust:
     _row: tuple[Any, ...] | None = None
     _last: Believed | None = None
     _lock: threading.Lock = attrs.Factory(threading.Lock)
-    _kept: dict[Any, tuple[tuple[Any, ...], datetime, Any]] = attrs.Factory(dict)
+    _kept: dict[Any, _Kept] = attrs.Factory(dict)
 
     @classmethod
     def of(cls, identity: str, head: Any, mark: Mark | None) -> Trust:
@@ -84,14 +94,19 @@ class Trust:
 
     def kept(self, place: Any, head: Any, now: datetime) -> Any:
         """An answer that was kept under this very head, and holds until a later time; None when there is none."""
-        row, until, found = self._kept.get(place, ((), now, None))
-        return found if now < until and row == head_row(head) else None
+        kept = self._kept.get(place)
+        return kept.found if kept is not None and now < kept.until and kept.row == head_row(head) else None
 
-    def keep(self, place: Any, head: Any, until: datetime, found: Any) -> None:
-        """Keep an answer: what follows from the entries alone changes with the head, or with time."""
+    def kept_of(self, place: Any, standing: Standing, now: datetime) -> Any:
+        """The same of a budget that has had no entry since, whatever else was written."""
+        kept = self._kept.get(place)
+        return kept.found if kept is not None and now < kept.until and kept.standing == standing else None
+
+    def keep(self, place: Any, head: Any, standing: Standing, until: datetime, found: Any) -> None:
+        """Keep an answer: what follows from the entries of a budget changes with them, or with time."""
         if len(self._kept) >= MOST_KEPT:
             self._kept.clear()
-        self._kept[place] = head_row(head), until, found
+        self._kept[place] = _Kept(head_row(head), standing, until, found)
 
     def wrote(self, ended: Ended) -> None:
         """The head that was just committed here."""

@@ -178,6 +178,8 @@ def _together(batch: list[Act], again: bool = True) -> None:
             _refuse(batch, LedgerUnavailable(error.problem, error.hint, certain=False, key=batch[0].key))
             return
     for one in batch:
+        if one.error is None and one.budget is not None:
+            one.session.learn(writer.book.accounts.get(one.budget))
         one.ended, one.done = ended, True
 
 

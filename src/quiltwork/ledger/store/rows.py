@@ -9,7 +9,22 @@ from functools import lru_cache
 from typing import Any
 
 import attrs
-from sqlalchemy import Connection, Row, Select, Table, bindparam, func, insert, select, true, update
+from sqlalchemy import (
+    Connection,
+    Row,
+    Select,
+    Table,
+    bindparam,
+    case,
+    cast,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    true,
+    update,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 
 from quiltwork.ledger.book.book import ENDED, Account, Book, Charge, Principal, Reservation, Standing, reservation_row
@@ -51,6 +66,20 @@ _STATUS = (
 def _terms(text: str) -> Terms:
     """Terms never change, so their text is read once."""
     return Terms.from_json(parsed(text))
+
+
+_WRITTEN: dict[str, Standing] = {}  # by their texts: what this process wrote last it need not read again
+MOST_WRITTEN = 1024
+STATES = ("open", "paused", "closed")  # in which budgets are listed
+
+
+def _written(standing: Standing) -> str:
+    """A standing as it is stored."""
+    if len(_WRITTEN) >= MOST_WRITTEN:
+        _WRITTEN.clear()
+    text = standing.text()
+    _WRITTEN[text] = standing
+    return text
 
 
 def entry_at(connection: Connection, seq: int) -> Entry | None:
@@ -107,19 +136,22 @@ def entries_after(
 class LiveBook(Book):
     """The derived rows of a database, inside one transaction."""
 
-    def __init__(self, connection: Any, people: Mapping[str, Principal] | None = None) -> None:
+    def __init__(self, connection: Any, people: Mapping[str, Principal] | None = None, head: Any = None) -> None:
         super().__init__()
-        self.connection = connection
+        self.connection, self.head = connection, head
         self.principals.update(people or {})  # those that the head is signed for, never what rows say
         self._stored: set[tuple[str, Any]] = set()  # rows that exist, so that they are updated
         self._read: dict[tuple[str, int, str], str] = {}  # tallies as the database has them
 
     def load_account(self, name: str) -> Account | None:
         row = self.connection.execute(_BUDGET, {"name": name}).first()
-        if row is None:
-            return None
-        self._stored.add(("account", name))
-        return Account(_terms(row.terms), Standing.read(row.standing), row.opened)
+        return None if row is None else self._account(row)
+
+    def _account(self, row: Row[Any]) -> Account:
+        """A budget as its row has it, unless this transaction knows better."""
+        self._stored.add(("account", row.name))
+        read = Account(_terms(row.terms), _WRITTEN.get(row.standing) or Standing.read(row.standing), row.opened)
+        return self.accounts.setdefault(row.name, read)
 
     def load_amounts(self, budget: str, period: int, names: tuple[str, ...]) -> dict[str, str]:
         asked = {"budget": budget, "period": period, "names": list(names)}
@@ -159,10 +191,32 @@ class LiveBook(Book):
             asked = asked.where(schema.reservations.c.budget == budget)
         return tuple(map(_reservation, self.connection.execute(asked.order_by(schema.reservations.c.seq))))
 
-    def budget_names(self) -> list[str]:
-        """All of them, in the order of opening."""
-        asked = select(schema.budgets.c.name).order_by(schema.budgets.c.opened)
-        return list(self.connection.execute(asked).scalars())
+    def listed(self, find: str, after: str | None, limit: int | None) -> list[Account]:
+        """Budgets in the order of opening, after one of them; whose name or protection holds a text."""
+        opened = schema.budgets.c.opened
+        asked = select(schema.budgets).where(self._found(find)).order_by(opened).limit(limit)
+        if after is not None:
+            asked = asked.where(opened > self.opened(after).opened)
+        return [self._account(row) for row in self.connection.execute(asked)]
+
+    def paged(self, find: str, skip: int, limit: int) -> tuple[list[Account], int]:
+        """The same, open ones first, from a place on; and how many there are."""
+        rows, where = schema.budgets, self._found(find)
+        state = case(*((rows.c.standing.contains(f'"state":"{one}"'), at) for at, one in enumerate(STATES)))
+        asked = select(rows).where(where).order_by(state, rows.c.opened).offset(skip).limit(limit)
+        count = self.connection.execute(select(func.count()).select_from(rows).where(where)).scalar_one()
+        return [self._account(row) for row in self.connection.execute(asked)], int(count)
+
+    def _found(self, find: str) -> Any:
+        """Whether the name or what is protected holds a text, whatever the case of its letters."""
+        if not find:
+            return true()
+        terms, name = schema.budgets.c.terms, schema.budgets.c.name
+        if self.connection.dialect.name == "sqlite":
+            protects = func.json_extract(terms, "$.protects")
+        else:
+            protects = cast(terms, postgresql.JSON)["protects"].astext
+        return or_(*(func.lower(one).contains(find.lower(), autoescape=True) for one in (name, protects)))
 
     def everybody(self) -> tuple[Principal, ...]:
         """Everybody who was admitted, without the hashes of their tokens."""
@@ -180,6 +234,7 @@ class LiveBook(Book):
             elif kind == "terms":  # what a budget left open was chosen
                 terms = canonical(self.accounts[name].terms.to_json())
                 self.connection.execute(_TERMS, {"which": name, "terms": terms})
+                _terms(terms)  # read once, now rather than with the next spend
             elif kind == "reservation":
                 self._write_reservation(place, self.reservations[name])
             elif kind == "principal":
@@ -204,10 +259,10 @@ class LiveBook(Book):
         place = next(iter(self.changed))
         if place[0] != "account" or place not in self._stored:
             return None
-        return {"which": place[1], "standing": self.accounts[place[1]].standing.text()}
+        return {"which": place[1], "standing": _written(self.accounts[place[1]].standing)}
 
     def _write_account(self, place: tuple[str, Any], account: Account) -> None:
-        name, standing = account.terms.name, account.standing.text()
+        name, standing = account.terms.name, _written(account.standing)
         if place in self._stored:
             self.connection.execute(STANDING, {"which": name, "standing": standing})
             return
@@ -243,3 +298,18 @@ def current(book: LiveBook, name: str, now: datetime) -> Account:
 
 def _reservation(row: Row[Any]) -> Reservation:
     return Reservation(row.seq, row.budget, row.status, row.until, Charge.read(parsed(row.charge)))
+
+
+# ---- sessions of a service that signed out: what every process that serves the ledger must know
+
+
+def signed_out(connection: Connection, hash: str) -> bool:
+    """Whether this session signed out."""
+    return connection.execute(select(schema.sessions).where(schema.sessions.c.id == hash)).first() is not None
+
+
+def sign_out(connection: Connection, hash: str, until: float, now: float) -> None:
+    """It signs out; those that would be over by now are forgotten."""
+    rows = schema.sessions
+    connection.execute(delete(rows).where(or_(rows.c.until < now, rows.c.id == hash)))
+    connection.execute(insert(rows), {"id": hash, "until": until})

@@ -64,7 +64,7 @@ class Writer:
             budget=budget, principal=self.principal, key=key, body=body,
         )  # fmt: skip
         self.whole = False
-        apply(self.book, entry)
+        apply(self.book, entry, dict(body))
         self._entries.append(entry)
         if budget is not None and key is not None:
             self._keys[budget, key] = entry

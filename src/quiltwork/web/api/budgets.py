@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from typing import Annotated
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
@@ -19,13 +20,23 @@ from quiltwork.web.service.problems import usual
 router = APIRouter(prefix="/api", tags=["budgets"], responses=usual(404, 409))
 
 Named = Annotated[Name, Query()]
-MOST_ENTRIES = 1000
+MOST_ENTRIES, MOST_BUDGETS = 1000, 500  # of one page
 
 
 @router.get("/budgets")
-def budgets(who: Asks) -> list[Document]:
-    """Every budget, in the order of opening."""
-    return [budget.to_json() for budget in who.book.budgets()]
+def budgets(
+    who: Asks,
+    response: Response,
+    find: Annotated[str, Query(max_length=200, description="In the name, or in what is protected.")] = "",
+    after: Annotated[Name | None, Query(description="Budgets that were opened after this one.")] = None,
+    limit: Annotated[int, Query(ge=1, le=MOST_BUDGETS)] = MOST_BUDGETS,
+) -> list[Document]:
+    """Budgets in the order of opening; the header Link names the next page, where there is one."""
+    found = who.book.budgets(find=find, after=after, limit=limit + 1)
+    if len(found) > limit:
+        query = urlencode({"find": find, "after": found[limit - 1].name, "limit": limit})
+        response.headers["Link"] = f'</api/budgets?{query}>; rel="next"'
+    return [budget.to_json() for budget in found[:limit]]
 
 
 @router.post("/budgets", status_code=201)
