@@ -15,7 +15,7 @@ from quiltwork import checks
 from quiltwork.errors import BrokenChain, InvalidParameter, QuiltworkError
 from quiltwork.kinds import not_written
 from quiltwork.ledger import names as words
-from quiltwork.ledger.acts import managing, many, results, spending
+from quiltwork.ledger.acts import managing, many, mending, results, spending
 from quiltwork.ledger.acts.reach import connect, examined, upgrade
 from quiltwork.ledger.book.balances import Balance, Budget
 from quiltwork.ledger.book.book import HELD, Principal, Reservation
@@ -458,6 +458,31 @@ class Ledger:
     def upgrade(url: str, *, key: str | os.PathLike[str] | None = None) -> str:
         """Bring a ledger of an older version to this one, after a full verification; returns the version it had."""
         return upgrade(url, key)
+
+    @staticmethod
+    def repair(
+        url: str,
+        *,
+        key: str | os.PathLike[str] | None = None,
+        token: str | None = None,
+        kept: Iterable[Any] = (),
+        acknowledge: Iterable[Any] = (),
+        charges: Any = None,
+        note: str = "",
+    ) -> Receipt:
+        """After `verify` named what somebody changed in the database: put right what can be, and say what cannot.
+
+        Derived rows, those about people too, are written anew from the chain. Entries that were edited or deleted come
+        back, byte for byte, from `kept`: receipts, or entries of an export. Whatever else `verify` names is to be
+        acknowledged, by number or as (first, last): such an entry counts and gives nothing, for ever, and every
+        verification names it. What lost ones spent is said by `charges`, losses by budget; without them every open
+        budget is closed. An admin's `token` is asked for where there are principals; all of it is one entry.
+        """
+        session = connect(url, key, None, None, 30.0)
+        try:
+            return mending.repair(session, token, kept, acknowledge, charges, note)
+        finally:
+            session.store.dispose()
 
     # ---- who may use it
 

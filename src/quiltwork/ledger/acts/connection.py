@@ -76,7 +76,7 @@ class Session:
         try:
             with self.store.reading() as connection:
                 believed = self.trust.follow(connection, read_head(connection), before, self.key)
-                return attrs.evolve(self, who=_sign_in(believed, token, self.store.now(connection)))
+                return attrs.evolve(self, who=whose(believed, token, self.store.now(connection)))
         except AccessDenied as denied:
             self.note_denial(denied, None)
             raise
@@ -114,11 +114,11 @@ class Session:
         """Onto a head that is believed."""
         if self.examining:
             raise InvalidParameter("ledger", "one that is examined", "one that is opened", "nothing is written to it")
-        self._check_key(locked.head.public_key)
+        self.check_key(locked.head.public_key)
         believed = self.trust.follow(locked.connection, locked.head, before, self.key)
         return Writer(locked, believed, self.key, self.name, backwards)
 
-    def _check_key(self, public: str | None) -> None:
+    def check_key(self, public: str | None) -> None:
         if public is None and self.key is not None:
             raise BrokenChain("the ledger is not signed any more: it was replaced")
         if public is not None and (self.key is None or self.key.public != public):
@@ -317,7 +317,7 @@ class Session:
         return in_batches(batch, after, limit)
 
 
-def _sign_in(believed: Believed, token: Any, now: datetime) -> rules.Who:
+def whose(believed: Believed, token: Any, now: datetime) -> rules.Who:
     """Whose token this is."""
     identity = tokens.identity_of(token)
     found = next((one for one in believed.people.values() if one.identity == identity), None)

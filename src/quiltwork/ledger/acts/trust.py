@@ -12,6 +12,7 @@ Reference: theory/ledger.md sections 2.1, 2.3 (Lemma 3) and 2.4 (Theorem 4).
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -25,7 +26,16 @@ from quiltwork.ledger.chain.keys import SigningKey, signed_by
 from quiltwork.ledger.chain.mark import Mark, Point
 from quiltwork.ledger.chain.statements import HEAD, Facts
 from quiltwork.ledger.chain.tree import Tree
-from quiltwork.ledger.store.heads import Believed, Ended, hashes_between, head_facts, head_row, key_entries, people_of
+from quiltwork.ledger.store.heads import (
+    Believed,
+    Ended,
+    access_of,
+    hashes_between,
+    head_facts,
+    head_row,
+    key_entries,
+    people_of,
+)
 
 MOST_KEPT = 4096  # answers
 STALE = "the people of the ledger are not those that its head is signed for: run verify, then repair"
@@ -62,8 +72,18 @@ class Trust:
         known, since = (None, 0) if mark is None else mark.read()
         return cls(identity, head.public_key, head.signature is not None, mark, known, since)
 
-    def follow(self, connection: Connection, head: Any, before: Point | None, key: SigningKey | None) -> Believed:
-        """What this head stands for; BrokenChain when it is not to be believed. `before`: known before it was read."""
+    def follow(
+        self,
+        connection: Connection,
+        head: Any,
+        before: Point | None,
+        key: SigningKey | None,
+        known: Mapping[str, Principal] | None = None,
+    ) -> Believed:
+        """What this head stands for; BrokenChain when it is not to be believed. `before`: known before it was read.
+
+        `known` are the people where they were replayed, whatever the rows about them say.
+        """
         row = head_row(head)
         with self._lock:
             if row == self._row and self._last is not None:
@@ -73,9 +93,13 @@ class Trust:
         self._check_signed(connection, head, facts, before, key)
         point = Point(facts.seq, facts.hash, peaks)
         _check_continues(connection, facts, point, before)
-        people = (
-            people_of(connection, facts.access) if last is None or last.facts.access != facts.access else last.people
-        )
+        people: Mapping[str, Principal] | None
+        if known is not None:
+            people = dict(known) if access_of(known.values()) == facts.access else None
+        elif last is not None and last.facts.access == facts.access:
+            people = last.people
+        else:
+            people = people_of(connection, facts.access)
         if people is None:
             raise BrokenChain(STALE)
         found = Believed(facts, point, people)

@@ -280,6 +280,10 @@ class MemoryBook(Book):
         }
         return self.sealed | found
 
+    def live(self) -> list[str]:
+        """Budgets that are not closed."""
+        return sorted(name for name in self.account_rows() if self.opened(name).standing.state != "closed")
+
     def fingerprint(self, row: dict[str, Any]) -> int:
         """A number that stands for a row."""
         return int.from_bytes(hashlib.blake2b(canonical(row).encode(), key=self.secret, digest_size=32).digest())

@@ -7,6 +7,7 @@ that nobody wrote cannot stay unnoticed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 import attrs
@@ -36,6 +37,26 @@ def apply(book: Book, entry: Entry, content: dict[str, Any] | None = None) -> No
         if isinstance(error, BrokenChain):
             raise
         raise BrokenChain(f"its body is not that of a {entry.kind!r} entry ({error!r})", entry.seq) from None
+    if entry.budget is not None and (account := book.account(entry.budget)) is not None:
+        book.put_account(account.standing_at(entries=account.standing.entries + 1, last=entry.seq))
+
+
+def count(book: Book, entry: Entry, content: dict[str, Any]) -> None:
+    """What an entry that broke a rule still changes, once that was acknowledged: it counts, and gives nothing.
+
+    Costs count, also past the limit; what starts or ends has done so; nothing comes back, and nobody is let in.
+    """
+    if entry.kind in COSTS and entry.budget is not None and (account := book.account(entry.budget)) is not None:
+        try:
+            charge = attrs.evolve(Charge.read(content), period=account.period(moment(entry.time)))
+            _charged(book, account, charge)
+            if entry.kind == "reserve":
+                _hold(book, entry, content, charge)
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+            raise BrokenChain(f"what it cost cannot be read ({error!r}): nothing can stand for it", entry.seq) from None
+    elif (change := _COUNTED.get(entry.kind)) is not None:
+        with suppress(BrokenChain):
+            change(book, entry, content)
     if entry.budget is not None and (account := book.account(entry.budget)) is not None:
         book.put_account(account.standing_at(entries=account.standing.entries + 1, last=entry.seq))
 
@@ -102,6 +123,10 @@ def _spend(book: Book, entry: Entry, content: dict[str, Any]) -> None:
     account, charge = _account(book, entry), Charge.read(content)
     if charge.period != account.period(moment(entry.time)):
         raise BrokenChain(f"it is charged to another period, {charge.period}", entry.seq)
+    _charged(book, account, charge)
+
+
+def _charged(book: Book, account: Account, charge: Charge) -> None:
     if charge.filter is not None:
         account = account.fixed(charge)
         book.put_account(account)
@@ -142,7 +167,11 @@ def changed(spent: Cost, cost: Cost, sign: int) -> Cost:
 
 def _reserve(book: Book, entry: Entry, content: dict[str, Any]) -> None:
     _spend(book, entry, content)
-    until, charge = stamp(moment(content["until"])), Charge.read(content)
+    _hold(book, entry, content, Charge.read(content))
+
+
+def _hold(book: Book, entry: Entry, content: dict[str, Any], charge: Charge) -> None:
+    until = stamp(moment(content["until"]))
     book.put_reservation(Reservation(entry.seq, str(entry.budget), books.HELD, until, charge))
     _held(book, _account(book, entry), 1)
 
@@ -196,6 +225,18 @@ def _revoke(book: Book, entry: Entry, content: dict[str, Any]) -> None:
     book.put_principal(attrs.evolve(found, revoked=1))
 
 
+def _repaired(book: Book, entry: Entry, content: dict[str, Any]) -> None:
+    """What lost entries are taken to have spent, or the end of budgets that they may have spent from."""
+    for one in content.get("charges") or ():
+        charge, account = Charge.read(one), book.account(one["budget"])
+        if account is None or charge.period != account.period(moment(entry.time)):
+            raise BrokenChain(f"it is charged to no budget, or to another period, {charge.period}", entry.seq)
+        _charged(book, account, charge)
+    for name in content.get("closed", ()):
+        if (account := book.account(name)) is not None:
+            book.put_account(account.standing_at(state="closed"))
+
+
 def _nothing(book: Book, entry: Entry, content: dict[str, Any]) -> None:
     return None
 
@@ -219,4 +260,11 @@ _CHANGES: dict[str, Callable[[Book, Entry, dict[str, Any]], None]] = {
     "denied": _nothing,
     "clock": _nothing,
     "result": _nothing,
+    "repaired": _repaired,
+}
+COSTS = ("spend", "reserve")
+_COUNTED = {
+    **{kind: _CHANGES[kind] for kind in ("start", "settle", "pause", "close", "revoke", "key")},
+    "refund": _moved(books.HELD, books.REFUNDED),
+    "lapse": _moved(books.HELD, books.LAPSED),
 }

@@ -27,6 +27,7 @@ from quiltwork.files import whole_file
 from quiltwork.ledger.book.book import Charge, MemoryBook, Principal, Reservation, reservation_row
 from quiltwork.ledger.chain.entries import parsed
 from quiltwork.ledger.chain.tree import Tree
+from quiltwork.ledger.proof.acknowledged import Acknowledged
 from quiltwork.ledger.proof.checker import Checker
 
 PURPOSE: Final = b"quiltwork/book/1"
@@ -75,6 +76,7 @@ def _written(checker: Checker) -> Json:
         "amounts": [[*place, amount] for place, amount in book.amounts.items()],
         "reservations": [reservation_row(one) for one in book.reservations.values()],
         "principals": [attrs.astuple(one) for one in book.principals.values()],
+        "acknowledged": checker.acknowledged.ranges,
     }
 
 
@@ -91,7 +93,7 @@ def _opened(found: Json) -> Checker:
         book.put_reservation(Reservation(**{**row, "charge": Charge.read(parsed(row["charge"]))}))
     for row in found["principals"]:
         book.put_principal(Principal(*row))
-    checker = Checker(book)
+    checker = Checker(book, Acknowledged([(first, last) for first, last in found.get("acknowledged", ())]))
     checker.seq, checker.hash, checker.time = found["end"]
     checker.tree = Tree(checker.seq, map(bytes.fromhex, found["peaks"]))
     checker.tree.tiles = [(level, place, bytes.fromhex(root)) for level, place, root in found["tiles"]]
