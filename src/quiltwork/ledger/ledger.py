@@ -218,7 +218,7 @@ class Ledger:
     # ---- spending
 
     def _request(self, name: str, act: str, loss: Any, release: Any, times: int, blocks: Any) -> spending.Request:
-        return spending.request(self._session.terms(name, act), loss, release, times, blocks)
+        return spending.asked_for(self._session, name, act, loss, release, times, blocks)
 
     def spend(
         self,

@@ -62,6 +62,7 @@ class Session:
     trust: Trust
     who: rules.Who | None = None
     known: dict[str, Terms] = attrs.Factory(dict)
+    priced: dict[Any, Any] = attrs.Factory(dict)  # requests, with the loss and the terms that they are for
     turns: Turns = attrs.Factory(Turns)
     examining: bool = False  # nothing is believed then, and nothing written
 
@@ -153,8 +154,9 @@ class Session:
         """The balance of a budget; kept while the head is the same, and no lease, period or expiry ends."""
         if block is not None and not isinstance(block, str):
             return self.read(lambda book, now: balance_of(book, current(book, name, now), now, block))
-        head, now = self.store.glance()
-        found = self.kept_balance(name, block, head, now)
+        found = None
+        with suppress(LedgerUnavailable):  # the usual way says so, or finds a fresh connection
+            found = self.kept_balance(name, block, *self.store.glance())
         return self.read(lambda book, now: self._balance(book, now, name, block)) if found is None else found
 
     def kept_balance(self, name: str, block: str | None, head: Any, now: datetime) -> Balance | None:

@@ -18,7 +18,6 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import attrs
 from sqlalchemy import Connection, delete, insert, or_
 
 from quiltwork import checks
@@ -146,7 +145,7 @@ def _put_back(connection: Connection, last: int, hash: str, given: Mapping[int, 
             entry = lost_entry(seq, before, after)
         if entry != found:
             connection.execute(delete(rows).where(rows.c.seq == seq))
-            connection.execute(insert(rows), attrs.asdict(entry))
+            connection.execute(insert(rows), entry.row())
         before = entry.hash
 
 

@@ -6,7 +6,6 @@ import os
 import uuid
 from typing import Any
 
-import attrs
 from sqlalchemy import Connection, insert
 
 from quiltwork import checks
@@ -97,7 +96,7 @@ def _begin(connection: Connection, store: Store, key: KeyFile | None) -> None:
         previous=GENESIS, seq=1, time=store.now(connection), kind="ledger",
         budget=None, principal=None, key=None, body={"id": identity, "public_key": public, "format": FORMAT},
     )  # fmt: skip
-    connection.execute(insert(schema.entries), attrs.asdict(entry))
+    connection.execute(insert(schema.entries), entry.row())
     tree = Tree()
     tree.append(bytes.fromhex(entry.hash))
     facts = Facts(identity, 1, entry.time, entry.hash, tree.root.hex(), access_of(()))

@@ -35,6 +35,7 @@ from quiltwork.tables.guarantee import PlanGuarantee
 from quiltwork.tables.worst_step.worst import Worst
 
 TAB = "\t"  # before the number of a key that was freed
+MOST_PRICED = 1024  # requests
 LONGEST_LOSS = 2**20  # characters of its JSON: entries are read one by one, by people too
 
 
@@ -99,6 +100,22 @@ class Request:
         why = "it was done by another principal or in an earlier period" if same else "it stands for another request"
         which = f"key {str(entry.key).partition(TAB)[0]!r} of budget {self.budget!r}"
         raise AlreadyRun(which, f"{why}, entry {entry.seq}", "give every release a key of its own")
+
+
+def asked_for(session: Session, name: Any, act: str, loss: Any, release: Any, times: Any, blocks: Any) -> Request:
+    """What is asked for; the same loss of the same budget is priced once."""
+    terms = session.terms(name, act)
+    plain = all(one is None or isinstance(one, str) for one in (release, blocks))
+    if type(loss) is not Loss or type(times) is not int or not plain:
+        return request(terms, loss, release, times, blocks)
+    place = terms.name, id(loss), release, times, blocks
+    known, under, made = session.priced.get(place, (None, None, None))
+    if made is None or known is not loss or under is not terms:
+        made = request(terms, loss, release, times, blocks)
+        if len(session.priced) >= MOST_PRICED:
+            session.priced.clear()
+        session.priced[place] = loss, terms, made
+    return made
 
 
 def request(terms: Terms, loss: Any, release: Any, times: Any, blocks: Any) -> Request:

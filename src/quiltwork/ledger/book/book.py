@@ -51,7 +51,7 @@ class Standing:
 
     def text(self) -> str:
         """As it is stored."""
-        return canonical({**attrs.asdict(self), "spent": list(map(str, self.spent))})
+        return canonical({**{name: getattr(self, name) for name in _STANDING}, "spent": list(map(str, self.spent))})
 
     @classmethod
     def read(cls, text: str) -> Standing:
@@ -118,7 +118,8 @@ class Charge:
     def fields(self) -> dict[str, Any]:
         """As an entry holds it."""
         blocks = None if self.blocks is None else list(self.blocks)
-        found = {**attrs.asdict(self, recurse=False), "cost": list(map(str, self.cost)), "blocks": blocks}
+        plain = {name: getattr(self, name) for name in _CHARGE}
+        found = {**plain, "cost": list(map(str, self.cost)), "blocks": blocks}
         return found if self.filter is not None else {name: found[name] for name in found if name != "filter"}
 
     @classmethod
@@ -150,6 +151,9 @@ class Principal:
     stored: str
     expires: str | None
     revoked: int = 0
+
+
+_STANDING, _CHARGE = (tuple(field.name for field in attrs.fields(kind)) for kind in (Standing, Charge))
 
 
 def reservation_row(reservation: Reservation) -> dict[str, Any]:

@@ -19,7 +19,6 @@ from quiltwork.ledger.chain.tree import Tree, inclusion, levels, root_of
 from quiltwork.ledger.store import schema
 
 COLUMNS = tuple(column.name for column in schema.head.columns)
-ENTRY_FIELDS = tuple(field.name for field in attrs.fields(Entry))
 BATCH = 10_000
 DIGEST = 32  # bytes
 NEW_HEAD = (
@@ -76,9 +75,8 @@ class Ended:
         signature = None if key is None else key.signature(facts.message(BATCH_SCHEMA))
         for entry in entries:
             path = tuple(one.hex() for one in inclusion(entry.seq - 1, facts.seq, self.tree.node))
-            fields = {name: getattr(entry, name) for name in ENTRY_FIELDS}
             yield BatchReceipt(
-                ledger=facts.ledger, **fields, public_key=public, signature=signature, end=facts, path=path
+                ledger=facts.ledger, **entry.row(), public_key=public, signature=signature, end=facts, path=path
             )
 
     def values(self) -> dict[str, Any]:

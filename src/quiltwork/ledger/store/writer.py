@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-import attrs
 from sqlalchemy import bindparam, insert
 
 from quiltwork.errors import ClockWentBack
@@ -103,10 +102,10 @@ class Writer:
         write_tiles(self.connection, self._tree)
         alone = len(self._entries) == 1 and self.connection.dialect.name == "postgresql"
         if alone and (standing := self.book.only_standing()) is not None:
-            entry = attrs.asdict(self._entries[0])
+            entry = self._entries[0].row()
             self.connection.execute(_ALL_AT_ONCE, {**entry, **standing, **ended.new_values()})
             return ended
-        self.connection.execute(insert(schema.entries), [attrs.asdict(entry) for entry in self._entries])
+        self.connection.execute(insert(schema.entries), [entry.row() for entry in self._entries])
         self.book.flush()
         self.connection.execute(NEW_HEAD, ended.new_values())
         return ended
