@@ -44,7 +44,7 @@ class Acknowledged:
     def read(cls, connection: Connection, *, after: int = 0, more: Iterable[tuple[int, int]] = ()) -> Acknowledged:
         """What the entries after a number name, and more that is being acknowledged now."""
         rows = schema.entries
-        asked = select(rows).where(rows.c.kind == "repaired", rows.c.seq > after)
+        asked = select(rows).where(rows.c.budget.is_(None), rows.c.seq > after, rows.c.kind == "repaired")
         return cls.of((Entry(*row) for row in connection.execute(asked)), more)
 
     @classmethod

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from io import TextIOBase
 from typing import Any, TextIO
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, insert, update
 
 from quiltwork.errors import BrokenChain, InvalidParameter
 from quiltwork.ledger.book.book import MemoryBook, Reservation, reservation_row
@@ -22,14 +22,14 @@ from quiltwork.ledger.chain.keys import SigningKey
 from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.ledger.chain.receipts import message as receipt_message
 from quiltwork.ledger.chain.statements import HEAD
-from quiltwork.ledger.proof.acknowledged import Acknowledged, ranges_in
+from quiltwork.ledger.proof.acknowledged import Acknowledged
 from quiltwork.ledger.proof.checker import Checker
 from quiltwork.ledger.proof.elsewhere import Kept, public_key_of, receipts_of
 from quiltwork.ledger.proof.upgrade import begin_anew
 from quiltwork.ledger.store import schema
 from quiltwork.ledger.store.addresses import address, shown
 from quiltwork.ledger.store.heads import Ended
-from quiltwork.ledger.store.rows import LiveBook, entries_after
+from quiltwork.ledger.store.rows import LiveBook, entries_after, entry_at
 from quiltwork.ledger.store.store import Store, read_head
 
 SCHEMA = "quiltwork/ledger-export/2"
@@ -42,9 +42,9 @@ def export(connection: Connection, stream: TextIO, progress: Callable[[int, int]
     head = read_head(connection)
     if not isinstance(stream, TextIOBase) and not hasattr(stream, "encoding"):
         raise InvalidParameter("stream", stream, "a text stream, such as a file opened for writing")
-    rows = connection.execute(select(schema.entries).where(schema.entries.c.kind == "repaired"))
-    repaired = [entry.to_json() for entry in (Entry(*row) for row in rows) if ranges_in(entry)]
-    known = {"acknowledged": repaired} if repaired else {}  # who reads line by line must know of them before
+    made = Acknowledged.read(connection).made  # who reads line by line must know of them before
+    repaired = [entry.to_json() for seq in made if (entry := entry_at(connection, seq)) is not None]
+    known = {"acknowledged": repaired} if repaired else {}
     stream.write(canonical({"schema": SCHEMA, "entries": head.seq, **known}) + "\n")
     count = 0
     for count, entry in enumerate(entries_after(connection, 0), start=1):

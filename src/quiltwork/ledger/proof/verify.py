@@ -135,7 +135,7 @@ class _Walk:
 
     def restart(self) -> None:
         """From the first entry."""
-        self.checker = Checker(acknowledged=Acknowledged.read(self.connection))
+        self.checker = Checker()
         self._meet()
 
     def _meet(self) -> None:
@@ -150,6 +150,8 @@ class _Walk:
 
     def replay(self) -> None:
         """The entries after those that the checker has taken, each by the rules."""
+        if not self.checker.seq:
+            self.checker.acknowledged = Acknowledged.read(self.connection)
         for entry in entries_after(self.connection, self.checker.seq or None):
             self.checker.take(entry)
             self._met(entry.seq, entry.hash)
@@ -158,6 +160,7 @@ class _Walk:
         """Hash every entry anew up to where a book ends, which stands for their replay; then replay the others."""
         checker, tree = self.checker, self.checker.tree
         self._check_book(before)
+        checker.acknowledged = Acknowledged.read(self.connection)
         for row in rows_between(self.connection, 0, before.seq):
             seq, hash = row[0], row[8]
             if seq != checker.seq + 1 or row[7] != checker.hash:
