@@ -41,9 +41,9 @@ from quiltwork.ledger.chain.tree import Tree
 
 COST, SPENDS, PROCESSES = 0.001, 500, (1, 8)
 SMALL, TAIL = 10_000, 100
-BUDGETS, PAGE = 10_000, 16
+BUDGETS, PAGE = 10_000, 12
 LIST_HEAD = ["database", "budgets", "page ms", "found ms", "rows ms"]
-LIST = "CPU: a page of 16 budgets with their balances, none of them kept; the same, found by a text; 100 rows."
+LIST = "CPU: a page of 12 budgets with their balances, none of them kept; the same, found by a text; 100 rows."
 SLOWEST = {"sqlite": 150.0, "postgresql": 300.0}  # spends a second of 8 processes
 SPEED_HEAD = ["database", "processes", "spends", "spends/s", "p50 ms", "p99 ms", "slowest ms"]
 SIZE_HEAD = [

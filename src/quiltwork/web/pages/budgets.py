@@ -21,7 +21,7 @@ from quiltwork.web.service.problems import words_of
 
 router = APIRouter(include_in_schema=False)
 
-SIZE = 16  # budgets on one page: a balance that is not kept takes some milliseconds
+SIZE = 12  # budgets on one page: a balance that is not kept takes some milliseconds
 LIMITS = (
     ("approximate", "epsilon and delta", ("epsilon", "delta")),
     ("pure", "epsilon alone (pure)", ("epsilon",)),

@@ -21,7 +21,7 @@ from quiltwork.web.service.access import Visits, site_of
 router = APIRouter(include_in_schema=False)
 
 MOST_HERE = 6  # budgets on the first page
-MOST_READ = 16  # balances that are looked at for that, of open ones first
+MOST_READ = 12  # balances that are looked at for that, of open ones first
 KINDS = {"releases": "plan", "queries": "tables", "prior": "prior", "data": "world"}
 
 
