@@ -420,9 +420,10 @@ class Ledger:
         """Go on from the time that the clock shows now, although the last entry says a later one.
 
         For a ledger that was written to by a machine whose clock was ahead: until its time has come, everything else
-        raises ClockWentBack. Periods that were begun stay begun; nothing is refreshed a second time.
+        raises ClockWentBack. What budgets were charged in periods that have not begun counts in that of now, where it
+        was released; so nothing is refreshed a second time, and no budget waits for a date that was wrong.
         """
-        body = {"note": checks.text("note", words.note(note), "a remark that says what happened")}
+        body = {"note": checks.text("note", words.note(note), "a remark that says what happened"), "merges": True}
         return self._session.write("manage", lambda writer: writer.append("clock", None, body), backwards=True)
 
     def export(self, stream: TextIO, progress: Callable[[int, int], None] | None = None) -> int:

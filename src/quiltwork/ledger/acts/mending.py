@@ -29,10 +29,10 @@ from quiltwork.ledger.book import rules
 from quiltwork.ledger.chain.entries import GENESIS, Entry
 from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.ledger.chain.statements import is_hash
-from quiltwork.ledger.proof.acknowledged import Acknowledged, lost_entry
 from quiltwork.ledger.proof.checker import Checker
 from quiltwork.ledger.proof.transfer import Retiring, write_rows
 from quiltwork.ledger.store import schema
+from quiltwork.ledger.store.acknowledged import Acknowledged, lost_entry
 from quiltwork.ledger.store.heads import head_facts, rows_between, write_tiles
 from quiltwork.ledger.store.migrations.entries_stay import allow_changes, forbid_changes
 from quiltwork.ledger.store.store import Locked

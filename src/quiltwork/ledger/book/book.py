@@ -200,6 +200,28 @@ class Book(ABC):
         """A reservation's row."""
         return None
 
+    # ---- what a clock that had been ahead asks for
+
+    @abstractmethod
+    def refreshing(self) -> list[Account]:
+        """Every budget that is refreshed."""
+
+    @abstractmethod
+    def paid(self, budget: str) -> dict[int, Cost]:
+        """What every block has paid, in each period of a budget that is refreshed."""
+
+    @abstractmethod
+    def tallies(self, budget: str, first: int) -> list[tuple[int, str, str]]:
+        """Period, name and amount of the tallies from a period on, in order."""
+
+    @abstractmethod
+    def held(self, budget: str) -> list[Reservation]:
+        """Reservations that neither started nor ended, in order."""
+
+    def begin_again(self, budget: str, period: int) -> None:
+        """The periods after this one have not begun."""
+        return None
+
     # ---- what is known
 
     def account(self, name: str) -> Account | None:
@@ -268,6 +290,7 @@ class MemoryBook(Book):
         super().__init__()
         self.ended = 0
         self.sealed: dict[str, AccountRow] = {}
+        self.costs: dict[str, dict[int, Cost]] = {}  # of budgets that are refreshed, by period
         self._counts: dict[tuple[str, int], Counter[str]] = {}
         # so that nobody can look for rows whose numbers sum up alike
         self.secret = os.urandom(32) if secret is None else secret
@@ -294,6 +317,27 @@ class MemoryBook(Book):
 
     def mark(self, kind: str, place: Any) -> None:
         return None
+
+    def put_account(self, account: Account) -> None:
+        super().put_account(account)
+        if account.terms.refresh is not None:
+            self.costs.setdefault(account.terms.name, {})[account.standing.period] = account.standing.spent
+
+    def refreshing(self) -> list[Account]:
+        return [self.opened(name) for name in sorted(self.costs)]
+
+    def paid(self, budget: str) -> dict[int, Cost]:
+        return self.costs[budget]
+
+    def tallies(self, budget: str, first: int) -> list[tuple[int, str, str]]:
+        found = [(place[1], place[2], one) for place, one in self.amounts.items() if place[0] == budget]
+        return sorted(one for one in found if one[0] >= first)
+
+    def held(self, budget: str) -> list[Reservation]:
+        return [one for one in self.reservations.values() if one.budget == budget and one.status == HELD]
+
+    def begin_again(self, budget: str, period: int) -> None:
+        self.costs[budget] = {at: cost for at, cost in self.costs[budget].items() if at <= period}
 
     def retire(self, reservation: Reservation) -> None:
         self.ended = (self.ended + self.fingerprint(reservation_row(reservation))) % 2**256

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from datetime import timedelta
+from fractions import Fraction
 from typing import Any
 
 import attrs
@@ -237,6 +239,45 @@ def _repaired(book: Book, entry: Entry, content: dict[str, Any]) -> None:
             book.put_account(account.standing_at(state="closed"))
 
 
+def _clock(book: Book, entry: Entry, content: dict[str, Any]) -> None:
+    """The clock had been ahead: what was charged to periods that have not begun was charged in the one of now.
+
+    Those releases did happen in it, so that no period is refreshed twice, and none is dead until a date that was wrong.
+    The sum may pass the limit: then nothing is left before the next period. Reference: theory/ledger.md section 2.10.
+    """
+    if not content.get("merges"):
+        return  # one of version 0.1: its budgets stayed in the later period
+    now = moment(entry.time)
+    for account in book.refreshing():
+        terms, standing = account.terms, account.standing
+        true = max((now - moment(standing.since)) // (terms.refresh or timedelta.max), 0)
+        if true < standing.period:
+            _merge(book, account, true)
+
+
+def _merge(book: Book, account: Account, period: int) -> None:
+    """One period of all from this one on."""
+    name = account.terms.name
+    costs = [cost for at, cost in book.paid(name).items() if at >= period and any(cost)]
+    spent = tuple(sum(column, Fraction(0)) for column in zip(*costs, strict=True)) or account.standing.spent
+    sums: dict[str, str] = {}
+    for at, label, amount in book.tallies(name, period):
+        if account.terms.kind == "planned":
+            sums[label], none = str(int(sums.get(label, 0)) + int(amount)), "0"
+        else:
+            cost = amounts(amount, 0)
+            none = amount_text(amounts(None, len(cost)))
+            sums[label] = amount_text(added(amounts(sums.get(label), len(cost)), cost))
+        if at > period:
+            book.put_amount(name, at, label, none)
+    for label, amount in sums.items():
+        book.put_amount(name, period, label, amount)
+    for held in book.held(name):
+        book.put_reservation(attrs.evolve(held, charge=attrs.evolve(held.charge, period=period)))
+    book.begin_again(name, period)
+    book.put_account(account.standing_at(period=period, spent=spent))
+
+
 def _nothing(book: Book, entry: Entry, content: dict[str, Any]) -> None:
     return None
 
@@ -258,7 +299,7 @@ _CHANGES: dict[str, Callable[[Book, Entry, dict[str, Any]], None]] = {
     "admit": _admit,
     "revoke": _revoke,
     "denied": _nothing,
-    "clock": _nothing,
+    "clock": _clock,
     "result": _nothing,
     "repaired": _repaired,
 }

@@ -14,7 +14,7 @@ from quiltwork.ledger.chain.entries import GENESIS, Entry, moment
 from quiltwork.ledger.chain.keys import signed_by
 from quiltwork.ledger.chain.statements import Facts
 from quiltwork.ledger.chain.tree import Tree
-from quiltwork.ledger.proof.acknowledged import Acknowledged
+from quiltwork.ledger.store.acknowledged import Acknowledged
 from quiltwork.ledger.store.heads import access_of
 
 _ACTS = dict.fromkeys(

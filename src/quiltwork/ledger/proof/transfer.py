@@ -22,11 +22,11 @@ from quiltwork.ledger.chain.keys import SigningKey
 from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.ledger.chain.receipts import message as receipt_message
 from quiltwork.ledger.chain.statements import HEAD
-from quiltwork.ledger.proof.acknowledged import Acknowledged
 from quiltwork.ledger.proof.checker import Checker
 from quiltwork.ledger.proof.elsewhere import Kept, public_key_of, receipts_of
 from quiltwork.ledger.proof.upgrade import begin_anew
 from quiltwork.ledger.store import schema
+from quiltwork.ledger.store.acknowledged import Acknowledged
 from quiltwork.ledger.store.addresses import address, shown
 from quiltwork.ledger.store.heads import Ended
 from quiltwork.ledger.store.rows import LiveBook, entries_after, entry_at

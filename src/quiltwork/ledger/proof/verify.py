@@ -26,12 +26,12 @@ from quiltwork.errors import BrokenChain, QuiltworkError
 from quiltwork.kinds import document
 from quiltwork.ledger.chain.entries import Entry, digest
 from quiltwork.ledger.chain.statements import HEAD
-from quiltwork.ledger.proof.acknowledged import Acknowledged
 from quiltwork.ledger.proof.checker import Checker
 from quiltwork.ledger.proof.derived import check_rows
 from quiltwork.ledger.proof.elsewhere import Elsewhere, Ends, Kept
 from quiltwork.ledger.proof.sealed import Shelf
 from quiltwork.ledger.store import schema
+from quiltwork.ledger.store.acknowledged import Acknowledged
 from quiltwork.ledger.store.heads import rows_between
 from quiltwork.ledger.store.rows import entries_after, entry_at
 from quiltwork.ledger.store.tiles import StoredTree

@@ -27,11 +27,25 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
-from quiltwork.ledger.book.book import ENDED, Account, Book, Charge, Principal, Reservation, Standing, reservation_row
-from quiltwork.ledger.book.changes import give_back
+from quiltwork.compose.filters.opening import Cost
+from quiltwork.ledger.book.book import (
+    ENDED,
+    HELD,
+    Account,
+    Book,
+    Charge,
+    MemoryBook,
+    Principal,
+    Reservation,
+    Standing,
+    reservation_row,
+)
+from quiltwork.ledger.book.changes import apply, give_back
+from quiltwork.ledger.book.changes import count as take_into_account
 from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.chain.entries import Entry, canonical, parsed, stamp
 from quiltwork.ledger.store import schema
+from quiltwork.ledger.store.acknowledged import Acknowledged
 
 
 def _where(table: Table, *names: str) -> Select[Any]:
@@ -58,7 +72,7 @@ _TERMS = update(schema.budgets).where(schema.budgets.c.name == bindparam("which"
 _STATUS = (
     update(schema.reservations)
     .where(schema.reservations.c.seq == bindparam("which"))
-    .values(status=bindparam("status"))
+    .values(status=bindparam("status"), charge=bindparam("charge"))
 )
 
 
@@ -218,6 +232,30 @@ class LiveBook(Book):
             protects = cast(terms, postgresql.JSON)["protects"].astext
         return or_(*(func.lower(one).contains(find.lower(), autoescape=True) for one in (name, protects)))
 
+    def refreshing(self) -> list[Account]:
+        return [one for one in self.listed("", None, None) if one.terms.refresh is not None]
+
+    def paid(self, budget: str) -> dict[int, Cost]:
+        """By a replay of its entries: rows keep the newest period alone."""
+        book, known, rows = MemoryBook(), Acknowledged.read(self.connection), schema.entries.c
+        clocks = rows.budget.is_(None) & (rows.kind == "clock")
+        asked = select(schema.entries).where((rows.budget == budget) | clocks).order_by(rows.seq)
+        for row in self.connection.execute(asked):
+            entry = Entry(*row)
+            (take_into_account if known.covers(entry.seq) else apply)(book, entry, entry.content)
+        return book.paid(budget)
+
+    def tallies(self, budget: str, first: int) -> list[tuple[int, str, str]]:
+        rows = schema.tallies
+        asked = select(rows.c.period, rows.c.name, rows.c.amount).where(rows.c.budget == budget, rows.c.period >= first)
+        return sorted((row[0], row[1], row[2]) for row in self.connection.execute(asked))
+
+    def held(self, budget: str) -> list[Reservation]:
+        found = [one for one in self.open_reservations(budget) if one.status == HELD]
+        for one in found:
+            self._stored.add(("reservation", one.seq))
+        return found
+
     def everybody(self) -> tuple[Principal, ...]:
         """Everybody who was admitted, without the hashes of their tokens."""
         return tuple(attrs.evolve(self.principals[name], stored="") for name in sorted(self.principals))
@@ -273,7 +311,9 @@ class LiveBook(Book):
 
     def _write_reservation(self, place: tuple[str, Any], reservation: Reservation) -> None:
         if place in self._stored:
-            self.connection.execute(_STATUS, {"which": reservation.seq, "status": reservation.status})
+            charge = canonical(reservation.charge.fields())
+            told = {"which": reservation.seq, "status": reservation.status, "charge": charge}
+            self.connection.execute(_STATUS, told)
             return
         self.connection.execute(insert(schema.reservations), reservation_row(reservation))
         self._stored.add(place)
