@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from operator import attrgetter
 from typing import Any
 
 import attrs
@@ -100,9 +101,13 @@ def write_tiles(connection: Connection, tree: Tree) -> None:
         connection.execute(insert(schema.tiles), rows)
 
 
+_cells = attrgetter(*COLUMNS)
+
+
 def head_row(head: Any) -> tuple[Any, ...]:
     """The cells of the head, and nothing that was read beside them."""
-    return tuple(getattr(head, name) for name in COLUMNS)
+    found: tuple[Any, ...] = _cells(head)
+    return found
 
 
 def head_facts(identity: str, head: Any) -> tuple[Facts, tuple[bytes, ...]]:
