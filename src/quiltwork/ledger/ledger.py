@@ -12,7 +12,7 @@ from typing import Any, Self, TextIO, TypeVar
 import attrs
 
 from quiltwork import checks
-from quiltwork.errors import BrokenChain, InvalidParameter, QuiltworkError
+from quiltwork.errors import BrokenChain, InvalidParameter, QuiltworkError, Unsupported
 from quiltwork.kinds import not_written
 from quiltwork.ledger import names as words
 from quiltwork.ledger.acts import managing, many, mending, results, spending
@@ -20,6 +20,7 @@ from quiltwork.ledger.acts.reach import connect, examined, upgrade
 from quiltwork.ledger.book.balances import Balance, Budget
 from quiltwork.ledger.book.book import HELD, Principal, Reservation
 from quiltwork.ledger.book.fixed import TableQueries, correlated
+from quiltwork.ledger.book.rights import Rights
 from quiltwork.ledger.book.rules import Forecast
 from quiltwork.ledger.book.terms import (
     Blocks,
@@ -138,6 +139,8 @@ class Ledger:
         refresh: Any = None,
         blocks: Blocks | None = None,
         owners: Iterable[str] = (),
+        spenders: Iterable[str] = (),
+        quotas: Any = None,
         note: str = "",
     ) -> Budget:
         """Open a budget: (epsilon, delta), epsilon alone, rho or mu, for what `protects` says.
@@ -154,6 +157,9 @@ class Ledger:
         With a `prior` the limit is about secrets, the value of each entry unless `secrets` says others, in records
         that are correlated as it says. It is translated once, and paid per entry: losses are stated for one entry that
         changes alone. Table plans are taken where `person` and `when` name the columns that order the records.
+
+        `spenders` are the principals who may spend from it, all whose role allows it when none is named; `quotas` are
+        shares of the limit for some of them, in each period, such as {"nightly": "1/4"}. `rights` changes both.
         """
         tuned = (filter, order, checks.probability("reveal", reveal))
         about = correlated(prior, secrets, person, when)
@@ -179,7 +185,10 @@ class Ledger:
             note=words.note(note),
             about=about,
             table=table,
+            rights=Rights.of(spenders, quotas),
         )
+        if terms.rights.quotas and terms.filter is None:
+            raise Unsupported("a quota of a planned budget", "its plan says what runs", "name its spenders alone")
         managing.open_budget(self._session, terms)
         return self.budget(terms.name)
 
@@ -198,6 +207,13 @@ class Ledger:
         return self._session.read(
             lambda book, now: tuple(Budget.of(account, now) for account in book.listed(*asked, most))
         )
+
+    def rights(self, name: str, *, spenders: Iterable[str] = (), quotas: Any = None, note: str = "") -> Receipt:
+        """Who may spend from a budget from now on, and the shares of those who have a quota, as in `open`.
+
+        For admins and its owners. What somebody spent under a quota stays counted; a new quota counts from now on.
+        """
+        return managing.set_rights(self._session, name, Rights.of(spenders, quotas), note)
 
     def pause(self, name: str, note: str = "") -> Receipt:
         """Nothing can be spent until it is resumed."""

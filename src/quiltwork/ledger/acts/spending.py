@@ -74,14 +74,15 @@ class Request:
     priced: Priced | None  # of adaptive budgets
     blocks: tuple[str, ...] | None
 
-    def charge(self, account: Account, now: datetime) -> Charge:
+    def charge(self, account: Account, now: datetime, who: str | None = None) -> Charge:
         """What it takes from the budget now; priced anew when another first release has chosen in the meantime."""
         period, kept = account.period(now), account.terms.filter
         if self.priced is None or kept is None:
             return Charge(period, (), self.blocks, self.release, self.times)
         priced = self.priced.under(kept)
         chosen = priced.kept.to_json() if kept.is_open else None
-        return Charge(period, priced.cost, self.blocks, self.release, self.times, chosen)
+        mine = who if account.terms.rights.quota(who) else None
+        return Charge(period, priced.cost, self.blocks, self.release, self.times, chosen, mine)
 
     def body(self, charge: Charge, note: str) -> dict[str, Any]:
         """The content of its entry."""
@@ -208,13 +209,14 @@ def taking(
 
     def work(writer: Writer) -> Entry:
         account = _swept(writer, asked.budget)
-        charge = asked.charge(account, writer.now)
+        charge = asked.charge(account, writer.now, writer.principal)
         used, before = (chosen, None) if key is None else _under_key(writer, asked.budget, chosen)
         if before is not None:
             asked.check_same(before, kind, charge, writer.principal)
             return session.standing(writer, before)
         rules.check_open(account, writer.now)
         rules.admit(writer.book, account, charge)
+        rules.check_quota(writer.book, account, charge)
         body = asked.body(charge, note)
         if lease is not None:  # no lease outlasts its period or its budget: what starts later counts in the wrong one
             body["until"] = stamp(min(words.later(writer.now, lease), *account.ends(writer.now)))

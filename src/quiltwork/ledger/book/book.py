@@ -18,6 +18,7 @@ import attrs
 from quiltwork.compose.filters.opening import Cost, filter_from_json
 from quiltwork.errors import InvalidParameter
 from quiltwork.ledger import names as words
+from quiltwork.ledger.book.rights import OWN
 from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.chain.entries import canonical, moment, parsed
 
@@ -114,20 +115,22 @@ class Charge:
     release: str | None = None
     times: int = 1
     filter: dict[str, Any] | None = None  # what was chosen about the budget's filter, of the charge that chose it
+    who: str | None = None  # whose quota it counts to, of a principal that has one
 
     def fields(self) -> dict[str, Any]:
         """As an entry holds it."""
         blocks = None if self.blocks is None else list(self.blocks)
         plain = {name: getattr(self, name) for name in _CHARGE}
         found = {**plain, "cost": list(map(str, self.cost)), "blocks": blocks}
-        return found if self.filter is not None else {name: found[name] for name in found if name != "filter"}
+        return {name: one for name, one in found.items() if one is not None or name not in ("filter", "who")}
 
     @classmethod
     def read(cls, value: Mapping[str, Any]) -> Charge:
         """From the body of an entry."""
         cost, blocks = tuple(map(exact, value["cost"])), value["blocks"]
         named = None if blocks is None else tuple(blocks)
-        return cls(value["period"], cost, named, value["release"], value["times"], value.get("filter"))
+        told = value["release"], value["times"], value.get("filter"), value.get("who")
+        return cls(value["period"], cost, named, *told)
 
 
 @attrs.frozen
@@ -347,6 +350,9 @@ class MemoryBook(Book):
         return self._counts.setdefault((budget, period), Counter()).copy()
 
     def put_amount(self, budget: str, period: int, name: str, amount: str) -> None:
+        if name.startswith(OWN):  # it is no block's
+            super().put_amount(budget, period, name, amount)
+            return
         counts = self._counts.setdefault((budget, period), Counter())
         before = self.amounts.get((budget, period, name))
         if before is not None:

@@ -18,6 +18,7 @@ from quiltwork.compose.filters.opening import Cost, added
 from quiltwork.errors import BrokenChain
 from quiltwork.ledger.book import book as books
 from quiltwork.ledger.book.book import Account, Book, Charge, Principal, Reservation, Standing, amount_text, amounts
+from quiltwork.ledger.book.rights import OWN, Rights
 from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.chain.entries import Entry, moment, stamp
 from quiltwork.ledger.chain.keys import is_public_key, signed_by
@@ -141,6 +142,9 @@ def _take(book: Book, account: Account, charge: Charge, sign: int = 1) -> None:
     account = account.at(charge.period)
     if charge.period < account.standing.period:
         return  # returned to a period that is over
+    if charge.who is not None:
+        mine = amounts(book.amount(terms.name, charge.period, f"{OWN}{charge.who}"), len(charge.cost))
+        book.put_amount(terms.name, charge.period, f"{OWN}{charge.who}", amount_text(changed(mine, charge.cost, sign)))
     if terms.kind == "planned":
         used = int(book.amount(terms.name, charge.period, str(charge.release)) or 0)
         book.put_amount(terms.name, charge.period, str(charge.release), str(used + sign * charge.times))
@@ -212,6 +216,14 @@ def _state(before: tuple[str, ...], after: str) -> Callable[[Book, Entry, dict[s
         book.put_account(account.standing_at(state=after))
 
     return change
+
+
+def _rights(book: Book, entry: Entry, content: dict[str, Any]) -> None:
+    """Who may spend from now on, and how much each; what was charged to a quota stays charged."""
+    account = _account(book, entry)
+    terms = attrs.evolve(account.terms, rights=Rights.from_json(content["rights"]))
+    book.put_account(attrs.evolve(account, terms=terms))
+    book.mark("terms", terms.name)
 
 
 def _admit(book: Book, entry: Entry, content: dict[str, Any]) -> None:
@@ -296,6 +308,7 @@ _CHANGES: dict[str, Callable[[Book, Entry, dict[str, Any]], None]] = {
     "pause": _state(("open",), "paused"),
     "resume": _state(("paused",), "open"),
     "close": _state(("open", "paused"), "closed"),
+    "rights": _rights,
     "admit": _admit,
     "revoke": _revoke,
     "denied": _nothing,

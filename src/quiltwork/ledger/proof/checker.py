@@ -104,6 +104,9 @@ class Checker:
             rules.check_price(account.fixed(charge).terms, charge, content["loss"])
             rules.check_open(account, moment(entry.time))
             rules.admit(self.book, account.at(charge.period), charge)
+            if charge.who != (entry.principal if account.terms.rights.quota(entry.principal) else None):
+                raise BrokenChain("it counts to the quota of somebody else, or to none", entry.seq)
+            rules.check_quota(self.book, account, charge)
         except BudgetExceeded:
             raise BrokenChain(f"it passes the limit of budget {entry.budget!r}", entry.seq) from None
         except NotOpen:

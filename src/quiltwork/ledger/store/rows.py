@@ -42,6 +42,7 @@ from quiltwork.ledger.book.book import (
 )
 from quiltwork.ledger.book.changes import apply, give_back
 from quiltwork.ledger.book.changes import count as take_into_account
+from quiltwork.ledger.book.rights import OWN
 from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.chain.entries import Entry, canonical, parsed, stamp
 from quiltwork.ledger.store import schema
@@ -56,7 +57,11 @@ def _where(table: Table, *names: str) -> Select[Any]:
 _BUDGET = _where(schema.budgets, "name")
 _PERIOD = _where(schema.tallies, "budget", "period")
 _TALLIES = _PERIOD.where(schema.tallies.c.name.in_(bindparam("names", expanding=True)))
-_EVERY_TALLY = _PERIOD.with_only_columns(schema.tallies.c.amount, func.count()).group_by(schema.tallies.c.amount)
+_EVERY_TALLY = (
+    _PERIOD.where(schema.tallies.c.name.not_like(f"{OWN}%"))  # of every block
+    .with_only_columns(schema.tallies.c.amount, func.count())
+    .group_by(schema.tallies.c.amount)
+)
 _RESERVATION = _where(schema.reservations, "seq")
 _WAITING = (
     _where(schema.reservations, "budget")
@@ -177,7 +182,7 @@ class LiveBook(Book):
         rows = self.connection.execute(_EVERY_TALLY, {"budget": budget, "period": period})
         found = Counter({row[0]: row[1] for row in rows})
         for kind, place in self.changed:  # what the database does not know yet
-            if kind == "amount" and place[:2] == (budget, period):
+            if kind == "amount" and place[:2] == (budget, period) and not place[2].startswith(OWN):
                 found[self.amounts[place]] += 1
                 if place in self._read:
                     found[self._read[place]] -= 1
