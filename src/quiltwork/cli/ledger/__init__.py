@@ -14,8 +14,8 @@ from quiltwork.cli.ledger.connection import ledger_app
 __all__ = ["budgets", "ledger_app", "mending", "principals", "spend", "upkeep"]
 
 LISTED = (  # how help lists them: those used daily first
-    " open open-all spend reserve start settle refund reservations forecast balance budgets history pause resume close "
-    "verify checkpoint export import receipt key rotate accept-clock repair acknowledge admit revoke principals "
-    "upgrade "
+    " open open-all spend reserve start settle refund reservations forecast balance budgets history rights "
+    "pause resume close verify checkpoint export import receipt key rotate accept-clock repair acknowledge "
+    "admit revoke principals upgrade "
 )
 ledger_app.registered_commands.sort(key=lambda command: LISTED.index(f" {command.name} "))

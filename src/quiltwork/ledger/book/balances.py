@@ -86,6 +86,8 @@ class Budget:
             )
         if terms.expires is not None:
             lines.append(f"Expires {terms.expires.isoformat()}.")
+        if terms.rights:
+            lines.append(f"Spent from by {terms.rights}.")
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:

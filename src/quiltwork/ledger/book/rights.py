@@ -47,6 +47,10 @@ class Rights:
     def __bool__(self) -> bool:
         return bool(self.spenders or self.quotas)
 
+    def __str__(self) -> str:
+        shares = [f"{name} at most {share}" for name, share in self.quotas]
+        return "; ".join([", ".join(self.spenders) or "everybody whose role allows it", *shares])
+
     def quota(self, name: str | None) -> Fraction | None:
         """The share of a principal; None for one without a quota."""
         return next((share for one, share in self.quotas if one == name), None)

@@ -13,7 +13,7 @@ from quiltwork.errors import AccessDenied
 from quiltwork.ledger.chain.entries import Entry, stamp
 from quiltwork.ledger.course import followed
 from quiltwork.ledger.ledger import Ledger
-from quiltwork.web.api.models import Change, Document, Name, Number, Open, balance_answer, written
+from quiltwork.web.api.models import Change, Document, Name, Number, Open, SetRights, balance_answer, written
 from quiltwork.web.service.access import Asks, Reads, Sends, site_of
 from quiltwork.web.service.problems import usual
 
@@ -96,6 +96,12 @@ def change(sent: Change, who: Sends) -> Response:
     """Pause, resume or close a budget; for admins and its owners. A closed budget stays closed."""
     acts = {"pause": Ledger.pause, "resume": Ledger.resume, "close": Ledger.close}
     return written(acts[sent.act](who.book, sent.name, sent.note))
+
+
+@router.post("/rights", response_model=Document)
+def rights(sent: SetRights, who: Sends) -> Response:
+    """Say anew who may spend from a budget, and how much of it each; for admins and its owners."""
+    return written(who.book.rights(sent.name, spenders=sent.spenders, quotas=sent.quotas, note=sent.note))
 
 
 @router.get("/receipt", response_model=Document)
