@@ -25,6 +25,7 @@ from starlette.responses import HTMLResponse, Response
 
 from quiltwork import __version__
 from quiltwork.errors import InvalidParameter
+from quiltwork.ledger.course import Course, Following
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.ledger.store.addresses import url_of
 from quiltwork.numbers.digits import single
@@ -49,6 +50,7 @@ DESCRIPTION = (
 )
 PLOTLY = "plotly.min.js"
 DAY = 86400
+MOST_COURSES = 256
 THREADS = 12
 LOG_LEVELS = ("error", "warning", "info")
 LOG_FORMATS = ("line", "json")
@@ -66,6 +68,7 @@ class Site:
         self.looking: CapacityLimiter | None = None  # threads that see whether the ledger is there
         self.tokens, self.prices = Tokens(), Prices()
         self.walks = Walks(self.ledger, settings)
+        self._courses: dict[str, Following] = {}
         self._walks = Turns(2, 2.0, "long histories are being read: ask again in a moment")
         self.workers = Workers(settings.processes, settings.seconds, settings.memory)
         self._environment = Environment(
@@ -73,6 +76,13 @@ class Site:
             trim_blocks=True, lstrip_blocks=True,
         )  # fmt: skip
         self._environment.filters["plain"] = single
+
+    def course(self, ledger: Ledger, name: str) -> Course:
+        """What was spent of a budget over time; where it was asked for before, only what is new is read."""
+        budget = ledger.budget(name)
+        if len(self._courses) >= MOST_COURSES:
+            self._courses.clear()
+        return self._courses.setdefault(budget.name, Following(budget)).gone_on(ledger)
 
     def slowly(self) -> AbstractContextManager[None]:
         """A walk through a long history; few at a time, so that short questions find a thread."""

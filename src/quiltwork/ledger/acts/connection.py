@@ -27,9 +27,18 @@ from quiltwork.ledger.chain.mark import MARK_VARIABLE, Mark, Point
 from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.ledger.chain.statements import Checkpoint, ConsistencyProof
 from quiltwork.ledger.proof.sealed import PURPOSE, Shelf
+from quiltwork.ledger.store.acknowledged import Acknowledged
 from quiltwork.ledger.store.addresses import file_of, shown
 from quiltwork.ledger.store.heads import Believed
-from quiltwork.ledger.store.rows import LiveBook, current, entry_at, first_entries, in_batches, newest_entries
+from quiltwork.ledger.store.rows import (
+    LiveBook,
+    current,
+    entries_about,
+    entry_at,
+    first_entries,
+    in_batches,
+    newest_entries,
+)
 from quiltwork.ledger.store.store import Locked, Store, read_head
 from quiltwork.ledger.store.tiles import StoredTree
 from quiltwork.ledger.store.writer import Writer
@@ -293,6 +302,18 @@ class Session:
             return self.vouched(book.connection, entry)
 
         return self.read(work)
+
+    def about(self, name: str, after: int) -> Iterator[Entry]:
+        """Every entry after a number that changes a budget."""
+
+        def batch(last: int | None, most: int) -> list[Entry]:
+            return self.read(lambda book, now: entries_about(book.connection, name, last or 0, most))
+
+        return in_batches(batch, after, None)
+
+    def acknowledged(self) -> Acknowledged:
+        """What was acknowledged after a break."""
+        return self.read(lambda book, now: Acknowledged.read(book.connection))
 
     def history(
         self, name: str | None, after: int, limit: int | None, last: int | None, before: int | None

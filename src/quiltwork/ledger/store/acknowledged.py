@@ -20,6 +20,8 @@ import attrs
 from sqlalchemy import Connection, select
 
 from quiltwork.errors import BrokenChain
+from quiltwork.ledger.book.book import MemoryBook
+from quiltwork.ledger.book.changes import apply, count
 from quiltwork.ledger.chain.entries import Entry
 from quiltwork.ledger.chain.statements import is_hash
 from quiltwork.ledger.store import schema
@@ -106,3 +108,12 @@ def ranges_in(entry: Entry) -> Sequence[tuple[int, int]]:
     except (BrokenChain, LookupError, TypeError):
         return ()
     return found if all(type(one) is int and type(two) is int for one, two in found) else ()
+
+
+def follow(book: MemoryBook, entry: Entry, budget: str, known: Acknowledged) -> None:
+    """One more entry to a book that knows one budget alone."""
+    content = entry.content
+    if entry.kind == "repaired":
+        charges = [one for one in content.get("charges") or () if one["budget"] == budget]
+        content = {"charges": charges, "closed": [one for one in content.get("closed", ()) if one == budget]}
+    (count if known.covers(entry.seq) else apply)(book, entry, content)

@@ -40,13 +40,12 @@ from quiltwork.ledger.book.book import (
     Standing,
     reservation_row,
 )
-from quiltwork.ledger.book.changes import apply, give_back
-from quiltwork.ledger.book.changes import count as take_into_account
+from quiltwork.ledger.book.changes import give_back
 from quiltwork.ledger.book.rights import OWN
 from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.chain.entries import Entry, canonical, parsed, stamp
 from quiltwork.ledger.store import schema
-from quiltwork.ledger.store.acknowledged import Acknowledged
+from quiltwork.ledger.store.acknowledged import Acknowledged, follow
 
 
 def _where(table: Table, *names: str) -> Select[Any]:
@@ -117,6 +116,14 @@ def first_entries(connection: Connection, after: int | None, budget: str | None,
     """The first entries after a number, or of all, in order."""
     number = schema.entries.c.seq
     return _some(connection, budget, count, number.is_not(None) if after is None else number > after, number)
+
+
+def entries_about(connection: Connection, budget: str, after: int, most: int) -> list[Entry]:
+    """The first entries after a number that change a budget: its own, clocks that were accepted, and repairs."""
+    rows = schema.entries.c
+    others = rows.budget.is_(None) & rows.kind.in_(("clock", "repaired"))
+    asked = select(schema.entries).where((rows.budget == budget) | others, rows.seq > after).order_by(rows.seq)
+    return [Entry(*row) for row in connection.execute(asked.limit(most))]
 
 
 def newest_entries(connection: Connection, budget: str | None, count: int, before: int | None = None) -> list[Entry]:
@@ -242,12 +249,9 @@ class LiveBook(Book):
 
     def paid(self, budget: str) -> dict[int, Cost]:
         """By a replay of its entries: rows keep the newest period alone."""
-        book, known, rows = MemoryBook(), Acknowledged.read(self.connection), schema.entries.c
-        clocks = rows.budget.is_(None) & (rows.kind == "clock")
-        asked = select(schema.entries).where((rows.budget == budget) | clocks).order_by(rows.seq)
-        for row in self.connection.execute(asked):
-            entry = Entry(*row)
-            (take_into_account if known.covers(entry.seq) else apply)(book, entry, entry.content)
+        book, known = MemoryBook(), Acknowledged.read(self.connection)
+        for entry in in_batches(lambda after, most: entries_about(self.connection, budget, after or 0, most), 0, None):
+            follow(book, entry, budget, known)
         return book.paid(budget)
 
     def tallies(self, budget: str, first: int) -> list[tuple[int, str, str]]:

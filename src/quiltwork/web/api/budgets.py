@@ -11,7 +11,6 @@ from starlette.responses import Response
 
 from quiltwork.errors import AccessDenied
 from quiltwork.ledger.chain.entries import Entry, stamp
-from quiltwork.ledger.course import followed
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.web.api.models import Change, Document, Name, Number, Open, SetRights, balance_answer, written
 from quiltwork.web.service.access import Asks, Reads, Sends, site_of
@@ -64,7 +63,7 @@ def balance(name: Named, who: Asks, block: Annotated[str, Query(max_length=200)]
 def course(request: Request, name: Named, who: Reads) -> Document:
     """What was spent over time, in the budget's first unit, and its limit; both rounded to the safe side."""
     with site_of(request).slowly():
-        found = followed(who.book, name)
+        found = site_of(request).course(who.book, name)
     return {**found.to_json(), "changes": [{"time": stamp(time), "word": word} for time, word in found.changes]}
 
 
