@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import socket
 import sys
@@ -94,11 +95,13 @@ def serve(
             app, log_config=None, access_log=False, server_header=False, proxy_headers=public, workers=workers,
             factory=workers > 1, **strict
         )  # fmt: skip
-        server = uvicorn.Server(config)
         if workers > 1:
-            Multiprocess(config, target=server.run, sockets=[listener]).run()
+            told: dict[str, Any] = {"sockets": [listener]}
+            if "target" in inspect.signature(Multiprocess).parameters:  # of older versions
+                told["target"] = uvicorn.Server(config).run
+            Multiprocess(config, **told).run()
         else:
-            server.run(sockets=[listener])
+            uvicorn.Server(config).run(sockets=[listener])
     except KeyboardInterrupt:
         pass
     finally:

@@ -531,12 +531,6 @@ class Ledger:
         other._session = self._session.signed_in(token)
         return other
 
-    def used_by(self, name: str, identity: str) -> Self:
-        """The same ledger, for whoever was seen to have this token of a principal: it is looked at in each act."""
-        other = copy.copy(self)
-        other._session = attrs.evolve(self._session, who=(name, identity))
-        return other
-
     # ---- the connection
 
     def disconnect(self) -> None:

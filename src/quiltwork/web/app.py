@@ -64,7 +64,7 @@ class Site:
         self.ledger = None if settings.ledger is None else Ledger(url_of(settings.ledger), key=settings.key_file)
         self.sessions = Sessions(self.ledger, settings.idle, settings.lifetime)
         self.rates = Rates({kind: getattr(settings, kind).shared(settings.workers) for kind in RATES})
-        self.metrics = Metrics()
+        self.metrics = Metrics(settings.workers)
         self.looking: CapacityLimiter | None = None  # threads that see whether the ledger is there
         self.tokens, self.prices = Tokens(), Prices()
         self.walks = Walks(self.ledger, settings)

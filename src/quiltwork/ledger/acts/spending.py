@@ -111,7 +111,7 @@ def asked_for(session: Session, name: Any, act: str, loss: Any, release: Any, ti
         return request(terms, loss, release, times, blocks)
     place = terms.name, id(loss), release, times, blocks
     known, under, made = session.priced.get(place, (None, None, None))
-    if made is None or known is not loss or under is not terms:
+    if not isinstance(made, Request) or known is not loss or under is not terms:
         made = request(terms, loss, release, times, blocks)
         if len(session.priced) >= MOST_PRICED:
             session.priced.clear()

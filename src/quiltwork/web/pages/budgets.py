@@ -57,8 +57,9 @@ class Shown:
     @classmethod
     def told(cls, budget: Budget, balance: Balance | QuiltworkError) -> Shown:
         """The same, where the balance is known, or why there is none."""
-        failed = isinstance(balance, QuiltworkError)
-        return cls(budget, None, words_of(balance)) if failed else cls(budget, balance)
+        if isinstance(balance, QuiltworkError):
+            return cls(budget, None, words_of(balance))
+        return cls(budget, balance)
 
     @property
     def used(self) -> float:

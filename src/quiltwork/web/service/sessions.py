@@ -14,6 +14,7 @@ Reference: theory/ledger.md section 3.5; RFC 5869 (HKDF).
 from __future__ import annotations
 
 import base64
+import copy
 import hashlib
 import hmac
 import json
@@ -75,7 +76,9 @@ class Sessions:
         bits, name, identity, began, seen = told
         now = self._clock()
         renewed = self._written(bits, name, identity, began, now) if now - seen > self._idle / 2 else None
-        return Session(self._ledger.used_by(name, identity), name, began, str(cookie), renewed)
+        ledger = copy.copy(self._ledger)
+        ledger._session = attrs.evolve(ledger._session, who=(name, identity))  # which each act looks at
+        return Session(ledger, name, began, str(cookie), renewed)
 
     def end(self, cookie: str | None) -> None:
         """Sign out, here and everywhere."""
