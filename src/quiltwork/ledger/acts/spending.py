@@ -81,7 +81,8 @@ class Request:
             return Charge(period, (), self.blocks, self.release, self.times)
         priced = self.priced.under(kept)
         chosen = priced.kept.to_json() if kept.is_open else None
-        mine = who if account.terms.rights.quota(who) else None
+        rights = account.terms.rights
+        mine = who if rights.quotas and rights.quota(who) else None
         return Charge(period, priced.cost, self.blocks, self.release, self.times, chosen, mine)
 
     def body(self, charge: Charge, note: str) -> dict[str, Any]:

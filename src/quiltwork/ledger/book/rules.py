@@ -98,7 +98,7 @@ def check_right(
     if principal is None or principal.identity != who[1]:
         raise AccessDenied(act, f"the token of {who[0]!r} was replaced")
     check_valid(principal, now)
-    if act == "spend" and account is not None:
+    if act == "spend" and account is not None and account.terms.rights.spenders:
         account.terms.rights.check_spender(account.terms.name, principal.name)
     owns = account is not None and principal.name in account.terms.owners and may(principal.role, "spend")
     if not may(principal.role, act) and not (act == "manage" and owns):
