@@ -48,8 +48,7 @@ class Settings:
     public: bool = False
     most_bytes: int = MEGABYTE  # of one request
     most_upload: int = 4 * MEGABYTE  # of one file of scores
-    workers: int = 1  # processes that answer, with one port or several
-    processes: int = 2  # that compute, of each of them
+    processes: int = 2
     seconds: float = 20.0  # for one answer that is computed
     memory: int = 4096 * MEGABYTE  # of one process that computes
     body_seconds: float = 15.0  # for a body to arrive
@@ -63,6 +62,7 @@ class Settings:
     sign_ins: Rate = Rate(0.2, 10)  # with one token
     guesses: Rate = Rate(1.0, 30)  # from one address
     denials: Rate = Rate(0.2, 20)
+    workers: int = 1  # processes that answer at one port: limits are divided among them
 
     def __attrs_post_init__(self) -> None:
         for name in TIMES:
