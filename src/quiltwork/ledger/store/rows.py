@@ -242,7 +242,8 @@ class LiveBook(Book):
             protects = func.json_extract(terms, "$.protects")
         else:
             protects = cast(terms, postgresql.JSON)["protects"].astext
-        return or_(*(func.lower(one).contains(find.lower(), autoescape=True) for one in (name, protects)))
+        folded = ((func.lower(one), find.lower()) for one in (name, protects))  # databases fold ASCII alone, or more
+        return or_(*(one.contains(text, autoescape=True) for one, text in (*folded, (name, find), (protects, find))))
 
     def refreshing(self) -> list[Account]:
         return [one for one in self.listed("", None, None) if one.terms.refresh is not None]
