@@ -181,7 +181,7 @@ def test_nobody_acknowledges_without_the_key(kept, tmp_path):
     for seq, previous in ((8, entries[7].hash), (7, entries[6].hash)):
         forged = Entry.made(
             previous=previous, seq=seq, time=entries[7].time, kind="repaired", budget=None, principal=None, key=None,
-            body={"note": "x", "ranges": [[5, 5]], "charges": [], "closed": []},
+            body={"note": "x", "ranges": [[5, 5]], "lost": [5], "charges": [], "closed": []},
         )  # fmt: skip
         cells = ", ".join("NULL" if one is None else f"'{one}'" for one in attrs.astuple(forged)[1:])
         kept.sql(f"DELETE FROM ledger_entries WHERE seq = {seq}", f"INSERT INTO ledger_entries VALUES ({seq}, {cells})")
@@ -247,3 +247,35 @@ def test_a_book_from_before_the_loss_is_not_believed(kept):
 def test_numbers_that_are_none(kept, given):
     with pytest.raises(InvalidParameter):
         Ledger.repair(kept.url, acknowledge=given, note="x")
+
+
+def test_what_was_acknowledged_and_is_there_must_stay(kept):
+    """Who acknowledges an entry that passed the limit lets nobody erase it, nor what it cost."""
+    with Ledger(kept.url) as ledger:
+        ledger.open("c", epsilon=0.25, protects="one person")
+        over = [ledger.spend("c", LOSS) for _ in range(2)][-1]
+    file = kept.url.removeprefix("sqlite:///")
+    with sqlite3.connect(file) as raw:
+        (full,) = raw.execute("SELECT standing FROM ledger_budgets WHERE name = 'c'").fetchone()
+    kept.sql(f"UPDATE ledger_budgets SET standing = '{full.replace('1/4', '1/8')}' WHERE name = 'c'")
+    with Ledger(kept.url) as ledger:
+        over = ledger.spend("c", LOSS)
+    Ledger.repair(kept.url, acknowledge=[over.seq], note="a balance was edited")
+    assert kept.verified().holds
+    with sqlite3.connect(file) as raw:
+        (standing,) = raw.execute("SELECT standing FROM ledger_budgets WHERE name = 'c'").fetchone()
+    stub = "time = '', kind = 'lost', budget = NULL, principal = NULL, key = NULL, body = '{}'"
+    less = (
+        standing.replace("3/8", "1/4")
+        .replace('"entries":4', '"entries":3')
+        .replace(f'"last":{over.seq}', f'"last":{over.seq - 1}')
+    )
+    kept.sql(
+        f"UPDATE ledger_entries SET {stub} WHERE seq = {over.seq}",
+        f"UPDATE ledger_budgets SET standing = '{less}' WHERE name = 'c'",
+    )
+    for options in ({}, {"full": True}):
+        assert kept.verified(**options).first_bad == over.seq
+    Ledger.repair(kept.url, kept=[over])
+    assert kept.verified(full=True).holds
+    assert kept.spent("c") == 0.375

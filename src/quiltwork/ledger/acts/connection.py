@@ -201,9 +201,11 @@ class Session:
         account = current(book, name, now)
         if account.standing.held or self.examining:
             return balance_of(book, account, now, block)
-        place = name, block
-        found = self.trust.kept_of(place, account.standing, now) or balance_of(book, account, now, block)
-        self.trust.keep(place, book.head, account.standing, min(account.ends(now)), found)
+        place, terms = (name, block), account.terms
+        # without tallies beside it a balance follows from what was fixed and from the standing alone
+        found = None if terms.blocks is not None or terms.filter is None else self.trust.kept_of(place, account, now)
+        found = found or balance_of(book, account, now, block)
+        self.trust.keep(place, book.head, account, min(account.ends(now)), found)
         return found
 
     @staticmethod

@@ -96,7 +96,9 @@ def _body(writer: Writer, checker: Checker, ranges: Ranges, charges: Any, note: 
         return {"note": note}
     if not note:
         raise InvalidParameter("note", note, "a remark that says what happened")
-    body: dict[str, Any] = {"note": note, "ranges": [list(one) for one in ranges], "charges": None, "closed": []}
+    lost = checker.acknowledged.lost_in(ranges)
+    body: dict[str, Any] = {"note": note, "ranges": [list(one) for one in ranges], "lost": lost}
+    body |= {"charges": None, "closed": []}
     if charges is not None:
         body["charges"] = []
         for name, loss in charges.items():
@@ -104,7 +106,7 @@ def _body(writer: Writer, checker: Checker, ranges: Ranges, charges: Any, note: 
             asked = request(account.terms, loss, None, 1, None)
             taken = asked.charge(account, writer.now)
             body["charges"].append({"budget": name, **taken.fields(), "loss": asked.loss})
-    elif any(checker.acknowledged.lost_in(*one) for one in ranges):
+    elif lost:
         body["closed"] = checker.book.live()
     return body
 

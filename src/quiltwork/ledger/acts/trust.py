@@ -20,7 +20,7 @@ import attrs
 from sqlalchemy import Connection
 
 from quiltwork.errors import BrokenChain
-from quiltwork.ledger.book.book import Principal, Standing
+from quiltwork.ledger.book.book import Account, Principal
 from quiltwork.ledger.book.changes import handed_over
 from quiltwork.ledger.chain.keys import SigningKey, signed_by
 from quiltwork.ledger.chain.mark import Mark, Point
@@ -43,10 +43,10 @@ STALE = "the people of the ledger are not those that its head is signed for: run
 
 @attrs.frozen
 class _Kept:
-    """An answer about a budget: under which head, for which standing, and until when."""
+    """An answer about a budget: under which head, of which budget, and until when."""
 
     row: tuple[Any, ...]
-    standing: Standing
+    account: Account
     until: datetime
     found: Any
 
@@ -121,16 +121,16 @@ class Trust:
         kept = self._kept.get(place)
         return kept.found if kept is not None and now < kept.until and kept.row == head_row(head) else None
 
-    def kept_of(self, place: Any, standing: Standing, now: datetime) -> Any:
-        """The same of a budget that has had no entry since, whatever else was written."""
+    def kept_of(self, place: Any, account: Account, now: datetime) -> Any:
+        """The same of a budget that is as it was then, whatever else was written."""
         kept = self._kept.get(place)
-        return kept.found if kept is not None and now < kept.until and kept.standing == standing else None
+        return kept.found if kept is not None and now < kept.until and kept.account == account else None
 
-    def keep(self, place: Any, head: Any, standing: Standing, until: datetime, found: Any) -> None:
+    def keep(self, place: Any, head: Any, account: Account, until: datetime, found: Any) -> None:
         """Keep an answer: what follows from the entries of a budget changes with them, or with time."""
         if len(self._kept) >= MOST_KEPT:
             self._kept.clear()
-        self._kept[place] = _Kept(head_row(head), standing, until, found)
+        self._kept[place] = _Kept(head_row(head), account, until, found)
 
     def wrote(self, ended: Ended) -> None:
         """The head that was just committed here."""

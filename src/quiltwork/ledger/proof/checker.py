@@ -120,8 +120,7 @@ class Checker:
         for one in content["charges"] or ():
             charge, account = Charge.read(one), self.book.opened(one["budget"])
             rules.check_price(account.fixed(charge).terms, charge, one["loss"])
-        lost = any(self.acknowledged.lost_in(first, last) for first, last in content["ranges"])
-        if lost and content["charges"] is None and set(self.book.live()) - set(content["closed"]):
+        if content["lost"] and content["charges"] is None and set(self.book.live()) - set(content["closed"]):
             raise BrokenChain("entries were lost, and budgets that they may have spent from go on", entry.seq)
 
     def _check_who(self, entry: Entry, account: Account | None) -> None:

@@ -76,7 +76,7 @@ def _written(checker: Checker) -> Json:
         "amounts": [[*place, amount] for place, amount in book.amounts.items()],
         "reservations": [reservation_row(one) for one in book.reservations.values()],
         "principals": [attrs.astuple(one) for one in book.principals.values()],
-        "acknowledged": checker.acknowledged.ranges,
+        "acknowledged": [checker.acknowledged.ranges, checker.acknowledged.met],
         "costs": {
             name: [[at, *map(str, cost)] for at, cost in periods.items()] for name, periods in book.costs.items()
         },
@@ -98,7 +98,8 @@ def _opened(found: Json) -> Checker:
         book.costs[name] = {at: tuple(map(exact, cost)) for at, *cost in periods}
     for row in found["principals"]:
         book.put_principal(Principal(*row))
-    checker = Checker(book, Acknowledged([(first, last) for first, last in found.get("acknowledged", ())]))
+    ranges, met = found.get("acknowledged", ((), ()))
+    checker = Checker(book, Acknowledged([(first, last) for first, last in ranges], met=list(met)))
     checker.seq, checker.hash, checker.time = found["end"]
     checker.tree = Tree(checker.seq, map(bytes.fromhex, found["peaks"]))
     checker.tree.tiles = [(level, place, bytes.fromhex(root)) for level, place, root in found["tiles"]]

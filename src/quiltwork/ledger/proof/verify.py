@@ -200,7 +200,7 @@ class _Walk:
         later = Acknowledged.read(self.connection, after=before.seq)
         if later.before(before.seq):
             raise BrokenChain("the book knows an entry that was lost since")
-        return Acknowledged.read(self.connection, after=before.seq, more=before.acknowledged.ranges)
+        return later.after(before.acknowledged)
 
     def ended(self, unread: int) -> Verification:
         """What is said of the whole, once every entry was walked."""

@@ -36,11 +36,16 @@ def lost_entry(seq: int, previous: str, hash: str) -> Entry:
 
 @attrs.define
 class Acknowledged:
-    """Ranges of numbers; `made` has the entries that name them, with their hashes, `lost` the lost ones on the way."""
+    """Ranges of numbers, and which of them were lost then: the others are still there, and must stay.
+
+    `made` has the entries that name them, with their hashes, `met` the lost ones on the way.
+    """
 
     ranges: list[tuple[int, int]] = attrs.Factory(list)
     made: dict[int, str] = attrs.Factory(dict)
-    lost: list[int] = attrs.Factory(list)
+    lost: set[int] = attrs.Factory(set)
+    met: list[int] = attrs.Factory(list)
+    now: tuple[tuple[int, int], ...] = ()  # what is being acknowledged: there any entry may be lost
 
     @classmethod
     def read(cls, connection: Connection, *, after: int = 0, more: Iterable[tuple[int, int]] = ()) -> Acknowledged:
@@ -52,12 +57,14 @@ class Acknowledged:
     @classmethod
     def of(cls, entries: Iterable[Entry], more: Iterable[tuple[int, int]] = ()) -> Acknowledged:
         """What these entries name."""
-        found, made = list(more), {}
+        now = tuple(more)
+        found, made, lost = list(now), {}, set[int]()
         for entry in entries:
-            if entry.sound() and (ranges := ranges_in(entry)):
-                found += ranges
+            if entry.sound() and (told := named_by(entry)) is not None:
+                found += told[0]
+                lost.update(told[1])
                 made[entry.seq] = entry.hash
-        return cls(_apart(found), made)
+        return cls(_apart(found), made, lost, now=now)
 
     def covers(self, seq: int) -> bool:
         """Whether this entry was acknowledged."""
@@ -67,21 +74,26 @@ class Acknowledged:
     def is_lost(self, entry: Entry) -> bool:
         """Whether this stands for a lost entry that was acknowledged; remembered, where it does."""
         placed = is_hash(entry.hash) and entry == lost_entry(entry.seq, entry.previous, entry.hash)
-        if placed := placed and self.covers(entry.seq):
-            self.lost.append(entry.seq)
-        return placed
+        may = entry.seq in self.lost or any(first <= entry.seq <= last for first, last in self.now)
+        if placed and may:
+            self.met.append(entry.seq)
+        return placed and may
 
     def met_up_to(self, seq: int) -> None:
         """The walk passed these entries: what acknowledges among them was met."""
         self.made = {at: hash for at, hash in self.made.items() if at > seq}
 
+    def after(self, earlier: Acknowledged) -> Acknowledged:
+        """What was acknowledged up to a book, which is walked no more, and since."""
+        return attrs.evolve(self, ranges=_apart([*earlier.ranges, *self.ranges]), met=list(earlier.met))
+
     def before(self, seq: int) -> bool:
         """Whether some entry up to this number was."""
         return bool(self.ranges) and self.ranges[0][0] <= seq
 
-    def lost_in(self, first: int, last: int) -> bool:
-        """Whether a lost entry was met there."""
-        return any(first <= seq <= last for seq in self.lost)
+    def lost_in(self, ranges: Iterable[Sequence[int]]) -> list[int]:
+        """The lost entries that were met there."""
+        return [seq for seq in self.met if any(first <= seq <= last for first, last in ranges)]
 
     def meet(self, entry: Entry, content: dict[str, Any]) -> None:
         """BrokenChain unless an entry that acknowledges is the one that was read before."""
@@ -89,6 +101,8 @@ class Acknowledged:
             raise BrokenChain("what it acknowledges was not known before", entry.seq)
         if any(not first <= last < entry.seq for first, last in content.get("ranges", ())):
             raise BrokenChain("it acknowledges entries that come after it", entry.seq)
+        if content.get("ranges") and self.lost_in(content["ranges"]) != content["lost"]:
+            raise BrokenChain("other entries are lost than it says", entry.seq)
 
 
 def _apart(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -101,13 +115,16 @@ def _apart(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return found
 
 
-def ranges_in(entry: Entry) -> Sequence[tuple[int, int]]:
-    """The numbers that an entry names; none for one that cannot be read, which is found out on the walk."""
+def named_by(entry: Entry) -> tuple[list[tuple[int, int]], list[int]] | None:
+    """The numbers that an entry names, and those that were lost; None for one that names none, or cannot be read."""
     try:
-        found = [(one[0], one[1]) for one in entry.content.get("ranges", ())]
+        content = entry.content
+        found = [(one[0], one[1]) for one in content.get("ranges", ())]
+        lost = list(content.get("lost", ()))
     except (BrokenChain, LookupError, TypeError):
-        return ()
-    return found if all(type(one) is int and type(two) is int for one, two in found) else ()
+        return None
+    numbers = (*(number for pair in found for number in pair), *lost)
+    return (found, lost) if found and all(type(number) is int for number in numbers) else None
 
 
 def follow(book: MemoryBook, entry: Entry, budget: str, known: Acknowledged) -> None:
