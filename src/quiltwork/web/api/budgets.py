@@ -38,7 +38,11 @@ def budgets(
     return [budget.to_json() for budget in found[:limit]]
 
 
-@router.post("/budgets", status_code=201)
+NEXT = {name: {"operationId": name, "parameters": {"name": "$response.body#/name"}} for name in ("budget", "balance")}
+NEXT |= {name: {"operationId": name, "requestBody": {"name": "$response.body#/name"}} for name in ("change", "rights")}
+
+
+@router.post("/budgets", status_code=201, responses={201: {"description": "Opened", "links": NEXT}})
 def open_budget(sent: Open, who: Sends) -> Document:
     """Open a budget; for admins. Somebody else is refused before the plan is looked at: composing one takes time."""
     if not who.may("manage"):
