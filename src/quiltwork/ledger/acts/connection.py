@@ -126,7 +126,7 @@ class Session:
             raise InvalidParameter("ledger", "one that is examined", "one that is opened", "nothing is written to it")
         self.check_key(locked.head.public_key)
         believed = self.trust.follow(locked.connection, locked.head, before, self.key)
-        return Writer(locked, believed, self.key, self.name, backwards)
+        return Writer(locked, believed, self.key, self.name, backwards, self.trust.accounts(locked.head))
 
     def check_key(self, public: str | None) -> None:
         if public is None and self.key is not None:

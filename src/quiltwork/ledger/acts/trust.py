@@ -65,6 +65,7 @@ class Trust:
     _last: Believed | None = None
     _lock: threading.Lock = attrs.Factory(threading.Lock)
     _kept: dict[Any, _Kept] = attrs.Factory(dict)
+    _accounts: tuple[tuple[Any, ...], dict[str, Account]] = attrs.Factory(lambda: ((), {}))
 
     @classmethod
     def of(cls, identity: str, head: Any, mark: Mark | None) -> Trust:
@@ -132,9 +133,20 @@ class Trust:
             self._kept.clear()
         self._kept[place] = _Kept(head_row(head), account, until, found)
 
-    def wrote(self, ended: Ended) -> None:
-        """The head that was just committed here."""
+    def wrote(self, ended: Ended, accounts: Mapping[str, Account] | None = None) -> None:
+        """The head that was just committed here, and budgets as they stand under it."""
         self._learn(ended.row, ended.believed, ended.public_key)
+        with self._lock:
+            row, known = self._accounts
+            if row != ended.before or len(known) >= MOST_KEPT:
+                known = {}
+            known.update(accounts or {})
+            self._accounts = ended.row, known if accounts is not None else {}
+
+    def accounts(self, head: Any) -> Mapping[str, Account]:
+        """Budgets as this process left them, where nobody wrote since: their rows need not be read, nor believed."""
+        row, known = self._accounts
+        return known if row == head_row(head) else {}
 
     def _learn(self, row: tuple[Any, ...], found: Believed, public_key: str | None) -> None:
         """Remember it, here and in the mark, unless something newer is known."""

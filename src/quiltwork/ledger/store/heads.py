@@ -52,6 +52,7 @@ class Ended:
     public_key: str | None
     tree: Tree
     first: int  # number of the first entry that was written with it
+    before: tuple[Any, ...] = ()  # the row of the head that it continues
 
     @classmethod
     def of(
@@ -62,12 +63,13 @@ class Ended:
         public: str | None,
         key: SigningKey | None,
         first: int = 1,
+        before: tuple[Any, ...] = (),
     ) -> Ended:
         """With the signature of the key, where there is one."""
         signature = None if public is None or key is None else key.signature(facts.message(HEAD))
         peaks = "".join(peak.hex() for peak in tree.peaks)
         row = (1, facts.seq, facts.time, facts.hash, signature, public, facts.root, peaks, facts.access)
-        return cls(row, Believed(facts, Point(facts.seq, facts.hash, tree.peaks), people), public, tree, first)
+        return cls(row, Believed(facts, Point(facts.seq, facts.hash, tree.peaks), people), public, tree, first, before)
 
     def receipts(self, entries: Iterable[Entry], key: SigningKey | None) -> Iterator[BatchReceipt]:
         """Of entries that were written with this head: one signature for all of them."""

@@ -162,14 +162,23 @@ def entries_after(
 class LiveBook(Book):
     """The derived rows of a database, inside one transaction."""
 
-    def __init__(self, connection: Any, people: Mapping[str, Principal] | None = None, head: Any = None) -> None:
+    def __init__(
+        self,
+        connection: Any,
+        people: Mapping[str, Principal] | None = None,
+        head: Any = None,
+        known: Mapping[str, Account] | None = None,
+    ) -> None:
         super().__init__()
-        self.connection, self.head = connection, head
+        self.connection, self.head, self._known = connection, head, known or {}
         self.principals.update(people or {})  # those that the head is signed for, never what rows say
         self._stored: set[tuple[str, Any]] = set()  # rows that exist, so that they are updated
         self._read: dict[tuple[str, int, str], str] = {}  # tallies as the database has them
 
     def load_account(self, name: str) -> Account | None:
+        if (known := self._known.get(name)) is not None:
+            self._stored.add(("account", name))
+            return known
         row = self.connection.execute(_BUDGET, {"name": name}).first()
         return None if row is None else self._account(row)
 
