@@ -41,6 +41,9 @@ from quiltwork.ledger.chain.tree import Tree
 
 COST, SPENDS, PROCESSES = 0.001, 500, (1, 8)
 SMALL, TAIL = 10_000, 100
+BUDGETS, PAGE = 10_000, 12
+LIST_HEAD = ["database", "budgets", "page ms", "found ms", "rows ms"]
+LIST = "CPU: a page of 12 budgets with their balances, none of them kept; the same, found by a text; 100 rows."
 SLOWEST = {"sqlite": 150.0, "postgresql": 300.0}  # spends a second of 8 processes
 SPEED_HEAD = ["database", "processes", "spends", "spends/s", "p50 ms", "p99 ms", "slowest ms"]
 SIZE_HEAD = [
@@ -53,11 +56,14 @@ SIZE_HEAD = [
     "history ms",
     "verify s",
     "verify MB",
+    "again s",
+    "since s",
 ]
 SPEED = "Each process spends one after another, all on one budget; ms: from the call to the receipt."
 SIZE = (
     "balance, history (the last 100 entries): median of 20 calls. verify MB: the most memory of a fresh process while "
-    "it verifies, above what it held before. build: restored from exported lines, every entry checked."
+    "it verifies, above what it held before. again: once more, every entry hashed; since: from a checkpoint, the new "
+    "entries alone. build: restored from exported lines, every entry checked."
 )
 
 
@@ -95,6 +101,8 @@ class Size:
     history: float
     verify: float
     memory: float
+    again: float
+    since: float
     wrong: str = ""
 
     @property
@@ -107,6 +115,8 @@ class Size:
             *(f"{1e3 * value:.1f}" for value in (self.opened, self.balance, self.history)),
             f"{self.verify:.1f}",
             f"{self.memory:.1f}",
+            f"{self.again:.1f}",
+            f"{self.since:.3f}",
         ]
 
 
@@ -114,7 +124,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Spend, build, ask, print."""
     options = parse(arguments)
     entries = options.entries or (50_000 if options.quick else 1_000_000)
-    speeds, sizes = [], []
+    speeds, sizes, lists = [], [], []
     with tempfile.TemporaryDirectory(prefix="quiltwork-") as folder, contextlib.ExitStack() as stack:
         places = Places(Path(folder), stack)
         for database in places.databases:
@@ -122,10 +132,12 @@ def main(arguments: list[str] | None = None) -> int:
                 speeds.append(raced(database, places.fresh(database), processes, 100 if options.quick else SPENDS))
             for count in (SMALL, entries):
                 sizes.append(grown(places, database, count))
-    bars = list(judged(speeds, sizes))
+            lists.append(listed(database, places.fresh(database), 1000 if options.quick else BUDGETS))
+    bars = list(judged(speeds, sizes, lists))
     sections = [
         (SPEED, [SPEED_HEAD, *(line.cells for line in speeds)], set(range(1, 7))),
-        (SIZE, [SIZE_HEAD, *(line.cells for line in sizes)], set(range(1, 9))),
+        (SIZE, [SIZE_HEAD, *(line.cells for line in sizes)], set(range(1, 11))),
+        (LIST, [LIST_HEAD, *(line.cells for line in lists)], set(range(1, 5))),
         ("Bars", [report.BAR_HEAD, *(bar.cells for bar in bars)], set()),
     ]
     print("\n".join(versions()))
@@ -233,8 +245,8 @@ def grown(places: Places, database: str, count: int) -> Size:
     Ledger.restore(url, lines(places.fresh("sqlite"), count, key), key=key).dispose()
     seconds = time.perf_counter() - begin
     ((opened, balance, history),) = together(asked, [(url, count)])
-    ((verify, memory, wrong),) = together(verified, [(url, count)], patience=3600.0)
-    return Size(database, count, seconds, places.megabytes(url), opened, balance, history, verify, memory, wrong)
+    (walks,) = together(verified, [(url, count, key)], patience=3600.0)
+    return Size(database, count, seconds, places.megabytes(url), opened, balance, history, *walks)
 
 
 def lines(seed: str, count: int, key: Path) -> Iterator[str]:
@@ -286,17 +298,27 @@ def timed(call: Callable[[], Any]) -> float:
     return statistics.median(seconds)
 
 
-def verified(_: Callable[[], object], url: str, count: int) -> tuple[float, float, str]:
-    """Seconds to verify, the megabytes that it took at most, and what was wrong."""
-    with Ledger(url) as ledger:
+def verified(_: Callable[[], object], url: str, count: int, key: Path) -> tuple[float, float, float, float, str]:
+    """Seconds to verify, the megabytes that it took at most, seconds for the next ones, and what was wrong."""
+    with Ledger(url, key=key) as ledger:
         ledger.balance("city")
         Path("/proc/self/clear_refs").write_text("5")  # the peak starts again
         before = peak()
         begin = time.perf_counter()
         found = ledger.verify()
-        seconds = time.perf_counter() - begin
-    wrong = "" if found.holds and found.entries == count else f"{found.entries} of {count} entries: {found.explain()}"
-    return seconds, peak() - before, wrong
+        seconds, memory = time.perf_counter() - begin, peak() - before
+        checkpoint = ledger.checkpoint()
+        ledger.spend_many([("city", qw.pure(COST))] * TAIL)
+        begin = time.perf_counter()
+        new = ledger.verify(since=checkpoint, new=True)
+        since = time.perf_counter() - begin
+        begin = time.perf_counter()
+        whole = ledger.verify()
+        again = time.perf_counter() - begin
+    right = (found.entries, new.unread, new.entries, whole.entries) == (count, count, count + TAIL, count + TAIL)
+    held = [one.explain() for one in (found, new, whole) if not one.holds]
+    wrong = "; ".join(held) if held else "" if right else f"{found.entries} of {count} entries, {new}, {whole}"
+    return seconds, memory, again, since, wrong
 
 
 def peak() -> float:
@@ -305,7 +327,45 @@ def peak() -> float:
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM:"))
 
 
-def judged(speeds: list[Speed], sizes: list[Size]) -> Iterator[Bar]:
+@dataclasses.dataclass(frozen=True)
+class Listed:
+    """Many budgets, listed in pages."""
+
+    database: str
+    budgets: int
+    page: float
+    find: float
+    rows: float
+
+    @property
+    def cells(self) -> list[str]:
+        times = (f"{1e3 * one:.1f}" for one in (self.page, self.find, self.rows))
+        return [self.database, f"{self.budgets:,}", *times]
+
+
+def listed(database: str, url: str, count: int) -> Listed:
+    """CPU seconds of the slowest page of the site, of one that was searched for, and of one of the interface."""
+    with Ledger(url) as ledger:
+        for at in range(count):
+            ledger.open(f"budget {at}", epsilon=1.0, delta=1e-6, protects="one person")
+        ledger.spend_many([(f"budget {at}", qw.gaussian(40.0 + at)) for at in range(count)])
+        session, last = ledger._session, count // PAGE - 1
+        session.balances("", count - PAGE, 1)  # the first one loads what computes it
+        places = (0, 1, last // 2, last)
+        page = max(cpu(lambda at=at: session.balances("", at * PAGE, PAGE)) for at in places)  # type: ignore[misc]
+        find = cpu(lambda: session.balances("GET 77", 0, PAGE))
+        rows = max(cpu(lambda at=at: ledger.budgets(after=f"budget {at * 100}", limit=100)) for at in (1, count // 200))  # type: ignore[misc]
+    return Listed(database, count, page, find, rows)
+
+
+def cpu(call: Callable[[], Any]) -> float:
+    """CPU seconds of this process."""
+    begin = time.process_time()
+    call()
+    return time.process_time() - begin
+
+
+def judged(speeds: list[Speed], sizes: list[Size], lists: list[Listed]) -> Iterator[Bar]:
     """What was promised."""
     wrong = [f"{one.database}: {one.wrong}" for one in (*speeds, *sizes) if one.wrong]
     words = "; ".join(wrong) or "all"
@@ -318,6 +378,8 @@ def judged(speeds: list[Speed], sizes: list[Size]) -> Iterator[Bar]:
     for small, large in zip(sizes[::2], sizes[1::2], strict=True):
         name = f"{large.entries:,} entries on {large.database}"
         yield at_most(f"balance of {name}", 100.0, 1e3 * large.balance, " ms")
+        yield at_most(f"verify {name}", 60.0, large.verify, " s")
+        yield at_most(f"verify {name} from a checkpoint", 1.0, large.since, " s")
         yield at_most(
             f"memory to verify {name}",
             round(small.memory + 10.0),
@@ -325,6 +387,9 @@ def judged(speeds: list[Speed], sizes: list[Size]) -> Iterator[Bar]:
             " MB",
             f" (10,000: {small.memory:.1f})",
         )
+    for one in lists:
+        for what, seconds in (("page", one.page), ("page that is searched for", one.find), ("100 rows", one.rows)):
+            yield at_most(f"a {what} of {one.budgets:,} budgets on {one.database}", 50.0, 1e3 * seconds, " ms")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import http.client
 import json
 import multiprocessing
 import statistics
@@ -29,6 +30,7 @@ import uvicorn
 from tests.ledger.servers import NoServer, PostgresServer
 from tests.web.served import furnished, listening
 
+import quiltwork as qw
 from benchmarks import report
 from benchmarks.report import Bar, plain
 from quiltwork.web import create_app
@@ -71,9 +73,9 @@ async def _client(port: int, asked: Asked, count: int, seconds: list[float]) -> 
 def crowd(pipe: Any) -> None:
     """The process of the clients: for each (port, request, count) the seconds of every answer, and of all."""
 
-    async def ask(port: int, asked: Asked, count: int) -> list[float]:
+    async def ask(port: int, asked: Asked, count: int, clients: int) -> list[float]:
         seconds: list[float] = []
-        await asyncio.gather(*(_client(port, asked, count, seconds) for _ in range(CLIENTS)))
+        await asyncio.gather(*(_client(port, asked, count, seconds) for _ in range(clients)))
         return seconds
 
     while (job := pipe.recv()) is not None:
@@ -100,7 +102,7 @@ def serving(app: Any) -> Iterator[int]:
 def cost(pipe: Any, port: int, asked: Asked, count: int) -> tuple[float, list[float], float]:
     """CPU seconds of one answer, the seconds of each as a client sees them, and answers a second."""
     began = time.process_time()
-    pipe.send((port, asked, count))
+    pipe.send((port, asked, count, CLIENTS))
     seconds, wall = pipe.recv()
     return (time.process_time() - began) / len(seconds), seconds, len(seconds) / wall
 
@@ -121,6 +123,39 @@ def measured(pipe: Any, url: str, count: int) -> Iterator[tuple[str, float, floa
             found = [(cost(pipe, plainly, unit, count)[0], cost(pipe, port, asked, many)) for _ in range(ROUNDS)]
             ratio = statistics.median(one[0] / base for base, one in found)
             yield name, ratio, *min((one for _, one in found), key=lambda one: one[0])
+
+
+def beside(pipe: Any, url: str, count: int) -> tuple[float, float]:
+    """p95 of reads by four clients, alone and beside two viewers who verify a ledger of 10,000 entries all the time."""
+    house = furnished(url)
+    with house.ledger() as ledger:
+        ledger.open("many", epsilon=1e6, protects="one person")
+        for _ in range(10):
+            ledger.spend_many([("many", qw.pure(0.001))] * 1000)
+    token, over = house.tokens["viewer"], threading.Event()
+    asked = (sent("GET", "/api/balance?name=patients", token), 200)
+
+    def viewer(port: int) -> None:
+        while not over.is_set():
+            client = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
+            client.request("GET", "/api/verify", headers={"Authorization": f"Bearer {token}"})
+            if not json.loads(client.getresponse().read()).get("holds"):
+                raise SystemExit("it does not verify")
+            client.close()
+
+    with serving(create_app(house.settings())) as port:
+        found = []
+        for viewers in (0, 0, 2):  # the first time loads and prepares
+            crew = [threading.Thread(target=viewer, args=(port,)) for _ in range(viewers)]
+            for one in crew:
+                one.start()
+            pipe.send((port, asked, count, 4))
+            found.append(statistics.quantiles(pipe.recv()[0], n=100)[94])
+            over.set()
+            for one in crew:
+                one.join()
+            over.clear()
+    return found[1], found[2]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -144,6 +179,11 @@ def main(arguments: list[str] | None = None) -> int:
                 lines.append([database, name, *shown, f"{1e3 * cuts[49]:.1f}", f"{1e3 * cuts[94]:.1f}"])
                 most = BARS[name]
                 bars.append(Bar(f"{name} on {database}", f"<= {most:g}", f"{ratio:.1f}", ratio <= most))
+        alone, walked = beside(here, f"sqlite:///{folder}/walked.db", 10 * options.requests)
+        least = max(3 * alone, 0.015)
+        shown = f"{1e3 * alone:.1f} ms alone, {1e3 * walked:.1f} ms beside two verify"
+        print(f"p95 of reads: {shown}\n")
+        bars.append(Bar("p95 of reads beside two verify", "<= 3 times, or 15 ms", shown, walked <= least))
     here.send(None)
     clients.join()
     print(plain(lines, {2, 3, 4, 5, 6, 7}))

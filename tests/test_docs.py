@@ -42,6 +42,7 @@ NOT_RUN: dict[tuple[str, str], str] = {
     ("docs/howto/run_the_service.md", "quiltwork ledger admit nightly"): "asks for the ledger of the service above",
     ("docs/howto/run_the_service.md", "curl https://budgets.example"): "asks for the ledger of the service above",
     ("docs/ledger.md", "createdb budgets"): "needs a PostgreSQL server and a place for its key",
+    ("docs/ledger.md", "quiltwork ledger repair"): "needs a ledger that somebody damaged, as tests/ledger has",
 }
 
 

@@ -342,3 +342,45 @@ def test_token_files_hold_a_token(say, patients, content):
     with open("t", "w") as file:
         file.write(content)
     assert "holds one token" in say("balance", "patients", "--token-file", "t", code=2)
+
+
+# ---- after a break, and who may spend
+
+
+def test_entries_come_back_from_an_export_or_a_receipt(say, patients):
+    say("spend", "patients", GAUSSIAN, "--receipt", "spend.json")
+    say("export", "backup.jsonl")
+    for option, file in (("--from", "backup.jsonl"), ("--entry", "spend.json")):
+        tamper("delete from ledger_entries where seq = 3")
+        assert "entry 3" in say("repair", code=1).lower()
+        assert "says what was done" in say("repair", option, file, "--note", "put back")
+        assert "All" in say("verify")
+    assert "rows written anew; put back" in say("history")
+    say("repair", "--from", "nothing.jsonl", code=2)
+
+
+def test_what_is_lost_is_acknowledged(say, patients):
+    say("spend", "patients", GAUSSIAN)
+    tamper("delete from ledger_entries where seq = 3")
+    say("acknowledge", "3", code=2)  # without a word about what happened
+    charge = ("--charge", f"patients={GAUSSIAN}", "--charge", "patients=pure: {epsilon: 0.5}")
+    say("acknowledge", "3", "--note", "a page was lost", *charge[2:], "--receipt", "ack.json")
+    said = say("verify")
+    assert "The other 3 entries are as they were written" in said
+    assert "acknowledged: 3" in said
+    assert "acknowledged: 3; a page was lost" in say("history")
+    with qw.Ledger("sqlite:///quiltwork.db") as ledger:
+        assert ledger.balance("patients").epsilon > 0.49
+    for wrong in ("x", "3-", "3-1", "-1", "1"):
+        say("acknowledge", "--note", "x", "--", wrong, code=2)
+    say("acknowledge", "3", "--note", "x", "--charge", "patients", code=2)
+    say("acknowledge", "3", "--note", "x", "--nothing", *charge[2:], code=2)
+
+
+def test_rights_of_a_budget(say, patients):
+    said = say("open", "b", "--epsilon", "1", "--protects", "x", "--spender", "ada", "--quota", "ada=1/4")
+    assert "spent from by ada; ada at most 1/4" in said
+    say("rights", "b", "--spender", "bob", "--note", "ada left")
+    assert "bob; ada left" in say("history", "b")
+    say("rights", "b", "--quota", "ada", code=2)
+    say("rights", "b", "--quota", "ada=2", code=2)

@@ -100,8 +100,8 @@ def test_a_ledger_from_the_future_is_brought_back(ledger_url: str) -> None:
         assert ledger.verify().holds
 
 
-def test_no_period_begins_twice(ledger: Ledger, clock: Clock) -> None:
-    """Forward, spend, back, forward again: that must not give the room of a period a second time."""
+def test_what_was_released_counts_in_the_period_that_it_was_released_in(ledger: Ledger, clock: Clock) -> None:
+    """Forward, spend, back: nothing is refreshed a second time, and no budget waits for a date that was wrong."""
     ledger.open("b", epsilon=1.0, protects="x", refresh=DAY)
     ledger.open("p", epsilon=1.0, protects="x", refresh=DAY, kind="planned", plan=[("a", qw.pure(1.0))])
     clock.forward(days=3)
@@ -109,18 +109,83 @@ def test_no_period_begins_twice(ledger: Ledger, clock: Clock) -> None:
     ledger.spend("p", release="a")
     clock.now = START + TICK
     ledger.accept_clock("it was ahead")
-    for ahead in (0, 1, 2, 3, 3.9):  # each of these times lies before the end of the period that was begun
-        clock.now = START + TICK + ahead * DAY
-        assert left(ledger) == 0.0
-        assert ledger.balance("p").runs == {"a": (1, 1)}
+    assert left(ledger) == 0.0
+    assert ledger.balance("p").runs == {"a": (1, 1)}
+    for act in (lambda: ledger.spend("b", qw.pure(0.25)), lambda: ledger.spend("p", release="a")):
+        with refused(ledger, BudgetExceeded):
+            act()
+    assert ledger.verify().holds
+    for days in (1, 2, 3):
+        clock.now = START + days * DAY + TICK
+        assert left(ledger) == 1.0
+        ledger.spend("b", qw.pure(1.0))
+        ledger.spend("p", release="a")
         with refused(ledger, BudgetExceeded):
             ledger.spend("b", qw.pure(0.25))
-        with refused(ledger, BudgetExceeded):
-            ledger.spend("p", release="a")
-    clock.now = START + 4 * DAY
-    assert left(ledger) == 1.0
-    ledger.spend("b", qw.pure(1.0))
     assert ledger.verify().holds
+    assert ledger.verify(full=True).holds
+
+
+def test_several_periods_become_one_and_all_of_it_is_said(ledger: Ledger, clock: Clock) -> None:
+    for delta, name in ((None, "pure"), (1e-6, "several")):
+        ledger.open(name, epsilon=1.0, delta=delta, protects="x", refresh=DAY)
+    ledger.open("parts", epsilon=1.0, protects="x", refresh=DAY, blocks=qw.ledger.Blocks("hospital"))
+    for days in (0, 1, 5):
+        clock.now = START + days * DAY + TICK
+        for name in ("pure", "several"):
+            ledger.spend(name, qw.pure(0.75))
+        ledger.spend("parts", qw.pure(0.5), blocks=["a"])
+        ledger.spend("parts", qw.pure(0.25))
+    clock.now = START + 2 * TICK
+    before = ledger.verify()  # its book is read by the next one
+    assert before.holds
+    ledger.accept_clock("it was days ahead")
+    assert float(ledger.balance("pure").spent.upper) == 2.25  # beyond the limit, and said
+    assert float(ledger.balance("several").spent.upper) > 1.0
+    assert float(ledger.balance("parts", "a").spent.upper) == 2.25
+    assert float(ledger.balance("parts", "b").spent.upper) == 0.75
+    for name in ("pure", "several"):
+        assert not ledger.balance(name)
+        assert ledger.would_exceed(name, qw.pure(1e-9))
+        ledger.balance(name).explain()
+        assert ledger.forecast(name, qw.pure(0.1)).count == 0
+    assert ledger.would_exceed("parts", qw.pure(0.5), blocks=["a"])
+    assert ledger.verify().holds
+    assert ledger.verify(full=True).holds
+    clock.now = START + DAY + TICK
+    assert float(ledger.balance("pure").left.lower) == float(ledger.balance("parts", "a").left.lower) == 1.0
+
+
+def test_what_is_held_comes_back_to_the_period_that_it_counts_in(ledger: Ledger, clock: Clock) -> None:
+    ledger.open("b", epsilon=1.0, protects="x", refresh=DAY)
+    clock.forward(days=3)
+    held = ledger.reserve("b", qw.pure(0.5), lease=3600)
+    started = ledger.reserve("b", qw.pure(0.25), lease=3600)
+    ledger.start(started.seq)
+    clock.now = START + TICK
+    ledger.accept_clock("it was ahead")
+    assert left(ledger) == 0.25
+    clock.now = START + 3 * DAY  # the period that it was reserved in, of a clock that was wrong
+    ledger.spend("b", qw.pure(0.75))
+    ledger.refund(held.seq)  # of a period that is over by now: it makes no room in this one
+    assert left(ledger) == 0.25
+    assert ledger.verify().holds
+
+
+def test_a_clock_that_is_wrong_twice(ledger: Ledger, clock: Clock) -> None:
+    ledger.open("b", epsilon=1.0, protects="x", refresh=DAY)
+    for day, ahead in ((0, 3), (2, 5), (2, 3)):
+        clock.now = START + ahead * DAY + 2 * TICK
+        ledger.spend("b", qw.pure(0.25))
+        clock.now = START + day * DAY + TICK
+        ledger.accept_clock("again")
+    assert float(ledger.balance("b").spent.upper) == 0.5
+    assert ledger.verify(full=True).holds
+    clock.now = START + TICK
+    ledger.accept_clock("it was two days ahead all the time")
+    assert float(ledger.balance("b").spent.upper) == 0.75
+    assert ledger.verify().holds
+    assert ledger.verify(full=True).holds
 
 
 def test_what_lapsed_and_ran_stays_so(ledger: Ledger, clock: Clock) -> None:

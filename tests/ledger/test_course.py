@@ -10,7 +10,7 @@ from tests.report.outline import check_page, tables_of, text_of
 import quiltwork as qw
 from quiltwork.document.page import Report
 from quiltwork.ledger.book.terms import Blocks
-from quiltwork.ledger.course import POINTS, drawn, followed
+from quiltwork.ledger.course import POINTS, Following, drawn, followed
 from quiltwork.report.pages.budget import budget_report, forecasts
 
 NASTY = "a <script>x</script> | $x$ `b`"
@@ -132,3 +132,32 @@ def test_a_budget_without_a_spend(ledger):
 def test_an_unknown_budget(ledger):
     with pytest.raises(qw.QuiltworkError, match="'x'"):
         budget_report(ledger, "x")
+
+
+def test_a_course_is_continued_where_it_ended(ledger, clock):
+    """What is read again and again is read once, and says the same; also after a clock that was ahead, and a break."""
+    ledger.open("a", epsilon=2.0, delta=1e-6, protects="x", refresh=timedelta(days=30))
+    going = Following(ledger.budget("a"))
+    for _ in range(3):
+        spend(ledger, clock, "a", 5)
+        assert going.gone_on(ledger) == followed(ledger, "a")
+    begun, clock[0] = clock[0], clock[0] + timedelta(days=400)
+    ledger.spend("a", qw.gaussian(60.0))
+    clock[0] = begun
+    ledger.accept_clock("it was a year ahead")
+    spend(ledger, clock, "a", 2)
+    course = going.gone_on(ledger)
+    assert course == followed(ledger, "a")
+    assert course.last.spent == ledger.balance("a").spent
+    assert course.times == sorted(course.times) or clock[0] < max(course.times)
+
+
+def test_many_points_are_thinned(ledger, clock):
+    ledger.open("p", epsilon=1000.0, protects="x")
+    going = Following(ledger.budget("p"))
+    for _ in range(9):
+        ledger.spend_many([("p", qw.pure(0.25))] * 100)
+        course = going.gone_on(ledger)
+    assert POINTS["adaptive"] / 2 < len(course.times) <= 2 * POINTS["adaptive"] + 2
+    assert (course.spent[0], course.spent[-1]) == (0.0, 225.0)
+    assert course.spent == sorted(course.spent)

@@ -326,7 +326,7 @@ def test_a_mark_that_cannot_be_kept_after_the_commit(ledger: Ledger, monkeypatch
     """The entry stands: the error says that it is not certain, and asking again with the key finds it."""
     from quiltwork.ledger.acts.trust import Trust
 
-    def full(self: Trust, ended: Any) -> None:
+    def full(self: Trust, ended: Any, accounts: Any = None) -> None:
         raise LedgerUnavailable("the mark of the ledger cannot be kept", "make room")
 
     monkeypatch.setattr(Trust, "wrote", full)

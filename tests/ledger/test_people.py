@@ -88,6 +88,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 Act = Callable[[Ledger, Any], Any]
 ACTS: dict[str, tuple[str, Callable[[World], Any], Act]] = {  # what it needs, what is made first, what is done
     "open": (MANAGE, lambda world: f"new {next(world._names)}", lambda it, x: it.open(x, epsilon=1.0, protects="x")),
+    "rights": (OWN, World.budget, lambda it, x: it.rights(x, spenders=["ada"])),
     "pause": (OWN, World.budget, lambda it, x: it.pause(x)),
     "resume": (OWN, World.paused, lambda it, x: it.resume(x)),
     "close": (OWN, World.budget, lambda it, x: it.close(x)),
@@ -121,7 +122,7 @@ ACTS: dict[str, tuple[str, Callable[[World], Any], Act]] = {  # what it needs, w
 }
 # tell nothing, or check a token themselves; rotate has a test of its own
 FREE = {"disconnect", "dispose", "sign_in", "restore", "identity", "public_key", "rotate", "guarded"}
-FREE |= {"examine", "upgrade"}
+FREE |= {"examine", "upgrade", "repair"}
 
 
 def test_the_matrix_is_complete() -> None:

@@ -17,7 +17,14 @@ from tests.ledger.forge import SqliteForger, put_head
 from tests.ledger.rich import rich
 
 import quiltwork as qw
-from quiltwork.errors import AccessDenied, BrokenChain, InvalidParameter, LedgerUnavailable, QuiltworkError
+from quiltwork.errors import (
+    AccessDenied,
+    BrokenChain,
+    BudgetExceeded,
+    InvalidParameter,
+    LedgerUnavailable,
+    QuiltworkError,
+)
 from quiltwork.ledger import Checkpoint, ConsistencyProof, Ledger
 from quiltwork.ledger.chain.keys import SigningKey
 from quiltwork.ledger.chain.statements import CHECKPOINT, HEAD, Facts
@@ -481,3 +488,23 @@ def test_a_rich_ledger_has_the_tree_of_its_entries(tmp_path: Path) -> None:
         tree.append(bytes.fromhex(entry.hash))
     assert made.ledger.checkpoint().root == tree.root.hex()
     made.ledger.dispose()
+
+
+def test_a_process_believes_what_it_wrote_and_not_a_row_that_was_edited_since(tmp_path: Path) -> None:
+    """A balance that somebody edits makes no room where the same process goes on; others see it by `verify`."""
+    url = f"sqlite:///{tmp_path}/budgets.db"
+    with Ledger(url) as ledger:
+        ledger.open("b", epsilon=1.0, protects="x")
+        ledger.spend("b", qw.pure(0.5))
+        with sqlite3.connect(f"{tmp_path}/budgets.db") as raw:
+            raw.execute("UPDATE ledger_budgets SET standing = replace(standing, '1/2', '0')")
+        raw.close()
+        with pytest.raises(BudgetExceeded):
+            ledger.spend("b", qw.pure(0.75))
+        ledger.spend("b", qw.pure(0.25))  # writes the row as it should be
+        assert ledger.verify().holds
+        with Ledger(url) as other:  # whoever wrote since is followed
+            other.spend("b", qw.pure(0.25))
+        with pytest.raises(BudgetExceeded):
+            ledger.spend("b", qw.pure(0.001))
+        assert ledger.verify().holds

@@ -153,6 +153,44 @@ def asked(operation: Any, mode: Any, examples: int, session: Any, headers: dict[
     return answers
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("role", ["admin", "spender"], indirect=True)
+def test_what_an_answer_offers_can_be_done(served: tuple[House, Service], role: str) -> None:
+    """Requests that follow from answers, in chains: reserve, start, settle, refund; open, read, change. All checks."""
+    import schemathesis
+    from schemathesis import GenerationMode
+    from schemathesis.specs.openapi import checks
+
+    house, service = served
+    schema = schemathesis.openapi.from_url(f"{service.address}/api/openapi.json")
+    schema.config.generation.update(with_security_parameters=False, modes=[GenerationMode.POSITIVE])
+    # tokens are the test's own; which budgets there are, and what they take, the description cannot say
+    left_out = [checks.ignored_auth, checks.positive_data_acceptance, checks.missing_required_header]
+    headers = house.headers(role)
+    answered: Counter[tuple[str, int]] = Counter()
+
+    class Chains(schema.include(tag=["budgets", "spending"]).as_state_machine()):  # type: ignore[misc]
+        def before_call(self, case: Any) -> None:
+            case.headers = {**(case.headers or {}), **headers}
+            if case.operation.path in ("/api/spend", "/api/reserve"):
+                told = {"lease": 60} if case.operation.path == "/api/reserve" else {}
+                case.body = {"name": "patients", "loss": LOSSES[0], "note": "in a chain", **told}
+
+        def after_call(self, response: Any, case: Any) -> None:
+            answered[case.operation.label, response.status_code] += 1
+
+        def validate_response(self, response: Any, case: Any, additional_checks: Any = (), **options: Any) -> None:
+            case.validate_response(response, excluded_checks=left_out, headers=headers)
+
+    run = {"max_examples": 6 * SHARE, "stateful_step_count": 8, "deadline": None, "database": None}
+    Chains.run(settings=settings(**run, phases=[Phase.generate], suppress_health_check=list(HealthCheck)))
+    assert answered["POST /api/reserve", 201], answered
+    assert answered["POST /api/start", 200] + answered["POST /api/refund", 200], answered
+    assert not any(status >= 500 and status != 503 for _, status in answered), answered
+    with house.ledger() as ledger:
+        assert ledger.verify().holds
+
+
 def takes_something(operation: Any) -> bool:
     """Whether there is anything that could be sent wrong."""
     described = operation.definition.raw

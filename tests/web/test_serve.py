@@ -8,15 +8,19 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-from tests.ledger.servers import children
+from tests.ledger.servers import NoServer, PostgresServer, children
 from tests.web.served import PATIENCE, furnished
+
+from quiltwork.ledger import Ledger
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and /proc of a Unix system")
 COMMAND = [sys.executable, "-c", "import sys; from quiltwork.cli import main; sys.exit(main())"]
@@ -51,7 +55,7 @@ def serving(*arguments: str, **variables: str) -> Iterator[Started]:
         yield Started(process)
     finally:
         if process.poll() is None:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)  # and its workers, who hold the same pipes
         process.communicate()
 
 
@@ -132,3 +136,68 @@ def test_a_public_service_needs_names_and_principals(tmp_path: Path) -> None:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
         assert done.returncode == 2, done.stderr
         assert "Traceback" not in done.stderr
+
+
+@pytest.fixture
+def database():
+    try:
+        with PostgresServer() as server:
+            yield server.database()
+    except NoServer as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.slow
+def test_several_workers_serve_one_ledger(database, tmp_path):
+    """One port, two processes: a session that began at one is good at the other, and nothing is overspent."""
+    key = tmp_path / "ledger.key"
+    url = database
+    with Ledger(url, key=key) as ledger:
+        ledger.open("b", epsilon=1.0, protects="one person")
+        root = ledger.admit("root", "admin")
+    told = {"QUILTWORK_LEDGER_KEY": str(key)}
+    with serving("--ledger", url, "--workers", "2", **told) as served:
+        seen: set[int] = set()
+        cookies: dict[str, str] = {}
+        end = time.monotonic() + PATIENCE
+        while len(seen) < 2 and time.monotonic() < end:
+            with httpx2.Client(base_url=served.address, cookies=cookies, timeout=PATIENCE) as client:
+                if not cookies:
+                    word = re.search(r'name="csrf" value="([0-9a-f]+)"', client.get("/sign-in").text)
+                    assert word is not None
+                    client.post("/sign-in", data={"token": root, "csrf": word.group(1), "next": "/"})
+                    cookies = dict(client.cookies)
+                answer = client.get("/api/me")
+                assert answer.status_code == 200, answer.text
+                assert answer.json()["name"] == "root"
+                process = re.search(r'process="(\d+)"', client.get("/metrics").text)
+                assert process is not None
+                seen.add(int(process.group(1)))
+        assert len(seen) == 2
+        asked = {
+            "headers": {"Authorization": f"Bearer {root}"},
+            "json": {"name": "b", "loss": {"pure": {"epsilon": 0.125}}},
+        }
+
+        def spend(_: int) -> int:
+            with httpx2.Client(base_url=served.address, timeout=PATIENCE) as client:
+                return client.post("/api/spend", **asked).status_code
+
+        with ThreadPoolExecutor(12) as crew:
+            statuses = Counter(crew.map(spend, range(24)))
+        assert statuses[201] == 8, statuses
+        assert set(statuses) == {201, 409}, statuses
+        code, _, said = served.interrupted()
+    assert code in (0, -2, 130), said
+    with Ledger(url, key=key, token=root) as ledger:
+        assert ledger.balance("b").spent.upper == 1.0
+        assert ledger.verify().holds
+
+
+def test_one_writer_has_one_worker(tmp_path):
+    url = f"sqlite:///{tmp_path}/budgets.db"
+    with Ledger(url) as ledger:
+        ledger.open("b", epsilon=1.0, protects="one person")
+    command = [*COMMAND, "serve", "--ledger", url, "--workers", "2"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert (done.returncode, "workers must be 1 on SQLite" in done.stderr) == (2, True), done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import socket
 import sys
@@ -44,6 +45,9 @@ def serve(
     public: Annotated[
         bool, typer.Option("--public", help="Others reach it, through TLS; needs --name and tokens.")
     ] = False,
+    workers: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Processes that answer; more than one on PostgreSQL only.")
+    ] = 1,
     log_level: Annotated[
         Literal["info", "warning", "error"], typer.Option(help="How much to write to the log.")
     ] = "info",
@@ -52,6 +56,7 @@ def serve(
     try:
         import uvicorn
         from uvicorn.importer import import_from_string
+        from uvicorn.supervisors import Multiprocess
     except ImportError:
         raise MissingExtra("uvicorn", "web") from None
     url = None
@@ -59,6 +64,8 @@ def serve(
         where = Where(ledger, key_file=key_file)
         where.check_there()
         url = where.url
+        if workers > 1 and not url.startswith("postgresql"):
+            raise InvalidParameter("workers", workers, "1 on SQLite", "it has one writer: take PostgreSQL for more")
     listener = _listening(host, port)
     try:
         chosen = {  # what is asked for here reaches the service as QUILTWORK_* variables
@@ -67,6 +74,7 @@ def serve(
             "PORT": str(listener.getsockname()[1]),
             "NAMES": ",".join(name or []),
             "PUBLIC": "yes" if public else "no",
+            "WORKERS": str(workers),
             "LOG": log_level,
         }
         if key_file is not None:  # else the one that is set already, if any
@@ -76,16 +84,24 @@ def serve(
                 os.environ[f"QUILTWORK_{variable}"] = value
             else:
                 os.environ.pop(f"QUILTWORK_{variable}", None)
-        app = import_from_string(FACTORY)()
+        # what is wrong with the settings is said here, in one line; each of several processes makes its own
+        app = import_from_string(FACTORY)() if workers == 1 else FACTORY
         _announce(f"http://{f'[{host}]' if ':' in host else host}:{chosen['PORT']}/", ledger, open_browser)
         # requests are logged by the service itself, without their queries
         # only a proxy of this machine may say who it asks for, and only where there is one
         # h11 bounds what comes before a body, and refuses two hosts; whoever sends a body for ever does not keep us up
         strict: dict[str, Any] = {"http": "h11", "ws": "none", "timeout_graceful_shutdown": GRACE}
         config = uvicorn.Config(
-            app, log_config=None, access_log=False, server_header=False, proxy_headers=public, **strict
-        )
-        uvicorn.Server(config).run(sockets=[listener])
+            app, log_config=None, access_log=False, server_header=False, proxy_headers=public, workers=workers,
+            factory=workers > 1, **strict
+        )  # fmt: skip
+        if workers > 1:
+            told: dict[str, Any] = {"sockets": [listener]}
+            if "target" in inspect.signature(Multiprocess).parameters:  # of older versions
+                told["target"] = uvicorn.Server(config).run
+            Multiprocess(config, **told).run()
+        else:
+            uvicorn.Server(config).run(sockets=[listener])
     except KeyboardInterrupt:
         pass
     finally:

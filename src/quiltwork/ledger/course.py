@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
+import threading
 from datetime import datetime, timedelta
 from typing import Any
 
 import attrs
 
 from quiltwork.document.draw.style import COLOURS, rendered
-from quiltwork.ledger.book.balances import Balance, balance_of
+from quiltwork.ledger.book.balances import Balance, Budget, balance_of
 from quiltwork.ledger.book.book import MemoryBook
-from quiltwork.ledger.book.changes import apply
 from quiltwork.ledger.chain.entries import moment, stamp
 from quiltwork.ledger.ledger import Ledger
+from quiltwork.ledger.store.acknowledged import Acknowledged, follow
 from quiltwork.numbers.json import json_numbers
 
 POINTS = {"adaptive": 400, "planned": 40}  # a planned total is composed anew at each point
@@ -48,30 +49,67 @@ class Course:
 
 def followed(ledger: Ledger, name: str) -> Course:
     """Replay the entries of a budget, and ask for its balance after every so many of them and after the last."""
-    budget = ledger.budget(name)
-    every = math.ceil(budget.entries / POINTS[budget.kind])
-    times: list[datetime] = []
-    spent: list[float] = []
-    changes: list[tuple[datetime, str]] = []
-    last: Balance | None = None
-    book = MemoryBook()
-    for index, entry in enumerate(ledger.history(name), start=1):
-        apply(book, entry)
-        now, account = moment(entry.time), book.account(name)
-        if entry.kind in MARKS:
-            changes.append((now, MARKS[entry.kind]))
-        if account is None or (index % every and index not in (1, budget.entries)):
-            continue
-        found = balance_of(book, account, now, None)
+    return Following(ledger.budget(name)).gone_on(ledger)
+
+
+class Following:
+    """A course that is continued where it ended: every entry is read once, however often the course is asked for."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget, self._lock = budget, threading.Lock()
+        self._begin(Acknowledged())
+
+    def _begin(self, known: Acknowledged) -> None:
+        self._book, self._known = MemoryBook(), known
+        self._every = math.ceil(self._budget.entries / POINTS[self._budget.kind])  # entries from one point to the next
+        self._count = self._after = 0
+        self._points: list[tuple[datetime, float]] = []
+        self._changes: list[tuple[datetime, str]] = []
+        self._last: Balance | None = None  # at the last point
+
+    def gone_on(self, ledger: Ledger) -> Course:
+        """Up to the newest entry."""
+        name, session = self._budget.name, ledger._session
+        with self._lock:
+            known = session.acknowledged()
+            if known.ranges != self._known.ranges:  # entries that were read count otherwise since
+                self._begin(known)
+            time = None
+            for entry in session.about(name, self._after):
+                follow(self._book, entry, name, known)
+                self._after = entry.seq
+                if self._book.account(name) is None:
+                    continue
+                self._count, time = self._count + 1, moment(entry.time)
+                if entry.kind in MARKS:
+                    self._changes.append((time, MARKS[entry.kind]))
+                if not self._count % self._every or self._count == 1:
+                    self._add(time)
+            if time is not None:
+                self._now = time
+            points, last = self._points.copy(), self._last
+            if self._count % self._every and self._count > 1:  # the last entry, until others follow
+                last = self._at(self._now, points)
+            if last is None:  # a budget has at least the entry that opened it
+                last = ledger.balance(name)
+            return Course([time for time, _ in points], [spent for _, spent in points], self._changes.copy(), last)
+
+    def _add(self, time: datetime) -> None:
+        self._last = self._at(time, self._points)
+        if len(self._points) > 2 * POINTS[self._budget.kind]:
+            self._every *= 2
+            del self._points[1:-1:2]
+
+    def _at(self, now: datetime, points: list[tuple[datetime, float]]) -> Balance | None:
+        """One more point; a fresh budget begins with nothing spent."""
+        account, last = self._book.account(self._budget.name), self._last
+        if account is None:
+            return last
+        found = balance_of(self._book, account, now, None)
         if last is not None and found.period > last.period and last.period_ends is not None:
-            times.append(last.period_ends)  # a fresh budget begins with nothing spent
-            spent.append(0.0)
-        times.append(now)
-        spent.append(float(found.spent.upper))
-        last = found
-    if last is None:  # a budget has at least the entry that opened it
-        last = ledger.balance(name)
-    return Course(times, spent, changes, last)
+            points.append((last.period_ends, 0.0))
+        points.append((now, float(found.spent.upper)))
+        return found
 
 
 def drawn(course: Course, kind: str) -> bytes:

@@ -12,14 +12,15 @@ from typing import Any, Self, TextIO, TypeVar
 import attrs
 
 from quiltwork import checks
-from quiltwork.errors import BrokenChain, InvalidParameter, QuiltworkError
+from quiltwork.errors import BrokenChain, InvalidParameter, QuiltworkError, Unsupported
 from quiltwork.kinds import not_written
 from quiltwork.ledger import names as words
-from quiltwork.ledger.acts import managing, many, results, spending
-from quiltwork.ledger.acts.connection import connect, examined, upgrade
+from quiltwork.ledger.acts import managing, many, mending, results, spending
+from quiltwork.ledger.acts.reach import connect, examined, upgrade
 from quiltwork.ledger.book.balances import Balance, Budget
 from quiltwork.ledger.book.book import HELD, Principal, Reservation
 from quiltwork.ledger.book.fixed import TableQueries, correlated
+from quiltwork.ledger.book.rights import Rights
 from quiltwork.ledger.book.rules import Forecast
 from quiltwork.ledger.book.terms import (
     Blocks,
@@ -138,6 +139,8 @@ class Ledger:
         refresh: Any = None,
         blocks: Blocks | None = None,
         owners: Iterable[str] = (),
+        spenders: Iterable[str] = (),
+        quotas: Any = None,
         note: str = "",
     ) -> Budget:
         """Open a budget: (epsilon, delta), epsilon alone, rho or mu, for what `protects` says.
@@ -154,6 +157,9 @@ class Ledger:
         With a `prior` the limit is about secrets, the value of each entry unless `secrets` says others, in records
         that are correlated as it says. It is translated once, and paid per entry: losses are stated for one entry that
         changes alone. Table plans are taken where `person` and `when` name the columns that order the records.
+
+        `spenders` are the principals who may spend from it, all whose role allows it when none is named; `quotas` are
+        shares of the limit for some of them, in each period, such as {"nightly": "1/4"}. `rights` changes both.
         """
         tuned = (filter, order, checks.probability("reveal", reveal))
         about = correlated(prior, secrets, person, when)
@@ -179,7 +185,10 @@ class Ledger:
             note=words.note(note),
             about=about,
             table=table,
+            rights=Rights.of(spenders, quotas),
         )
+        if terms.rights.quotas and terms.filter is None:
+            raise Unsupported("a quota of a planned budget", "its plan says what runs", "name its spenders alone")
         managing.open_budget(self._session, terms)
         return self.budget(terms.name)
 
@@ -188,11 +197,23 @@ class Ledger:
         name = words.name("budget", name)
         return self._session.read(lambda book, now: Budget.of(book.opened(name), now))
 
-    def budgets(self) -> tuple[Budget, ...]:
-        """All of them, in the order of opening."""
+    def budgets(self, *, find: str = "", after: str | None = None, limit: int | None = None) -> tuple[Budget, ...]:
+        """In the order of opening: all, or those after one of them, at most so many.
+
+        With `find` those whose name or protection holds a text, whatever the case of its letters.
+        """
+        asked = words.note(find), None if after is None else words.name("budget", after)
+        most = None if limit is None else checks.count("limit", limit)
         return self._session.read(
-            lambda book, now: tuple(Budget.of(book.opened(name), now) for name in book.budget_names())
+            lambda book, now: tuple(Budget.of(account, now) for account in book.listed(*asked, most))
         )
+
+    def rights(self, name: str, *, spenders: Iterable[str] = (), quotas: Any = None, note: str = "") -> Receipt:
+        """Who may spend from a budget from now on, and the shares of those who have a quota, as in `open`.
+
+        For admins and its owners. What somebody spent under a quota stays counted; a new quota counts from now on.
+        """
+        return managing.set_rights(self._session, name, Rights.of(spenders, quotas), note)
 
     def pause(self, name: str, note: str = "") -> Receipt:
         """Nothing can be spent until it is resumed."""
@@ -213,7 +234,7 @@ class Ledger:
     # ---- spending
 
     def _request(self, name: str, act: str, loss: Any, release: Any, times: int, blocks: Any) -> spending.Request:
-        return spending.request(self._session.terms(name, act), loss, release, times, blocks)
+        return spending.asked_for(self._session, name, act, loss, release, times, blocks)
 
     def spend(
         self,
@@ -415,9 +436,10 @@ class Ledger:
         """Go on from the time that the clock shows now, although the last entry says a later one.
 
         For a ledger that was written to by a machine whose clock was ahead: until its time has come, everything else
-        raises ClockWentBack. Periods that were begun stay begun; nothing is refreshed a second time.
+        raises ClockWentBack. What budgets were charged in periods that have not begun counts in that of now, where it
+        was released; so nothing is refreshed a second time, and no budget waits for a date that was wrong.
         """
-        body = {"note": checks.text("note", words.note(note), "a remark that says what happened")}
+        body = {"note": checks.text("note", words.note(note), "a remark that says what happened"), "merges": True}
         return self._session.write("manage", lambda writer: writer.append("clock", None, body), backwards=True)
 
     def export(self, stream: TextIO, progress: Callable[[int, int], None] | None = None) -> int:
@@ -453,6 +475,31 @@ class Ledger:
     def upgrade(url: str, *, key: str | os.PathLike[str] | None = None) -> str:
         """Bring a ledger of an older version to this one, after a full verification; returns the version it had."""
         return upgrade(url, key)
+
+    @staticmethod
+    def repair(
+        url: str,
+        *,
+        key: str | os.PathLike[str] | None = None,
+        token: str | None = None,
+        kept: Iterable[Any] = (),
+        acknowledge: Iterable[Any] = (),
+        charges: Any = None,
+        note: str = "",
+    ) -> Receipt:
+        """After `verify` named what somebody changed in the database: put right what can be, and say what cannot.
+
+        Derived rows, those about people too, are written anew from the chain. Entries that were edited or deleted come
+        back, byte for byte, from `kept`: receipts, or entries of an export. Whatever else `verify` names is to be
+        acknowledged, by number or as (first, last): such an entry counts and gives nothing, for ever, and every
+        verification names it. What lost ones spent is said by `charges`, losses by budget; without them every open
+        budget is closed. An admin's `token` is asked for where there are principals; all of it is one entry.
+        """
+        session = connect(url, key, None, None, 30.0)
+        try:
+            return mending.repair(session, token, kept, acknowledge, charges, note)
+        finally:
+            session.store.dispose()
 
     # ---- who may use it
 

@@ -25,6 +25,7 @@ from starlette.responses import HTMLResponse, Response
 
 from quiltwork import __version__
 from quiltwork.errors import InvalidParameter
+from quiltwork.ledger.course import Course, Following
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.ledger.store.addresses import url_of
 from quiltwork.numbers.digits import single
@@ -33,7 +34,7 @@ from quiltwork.web.service.access import Tokens, visitor
 from quiltwork.web.service.headers import Bodies, Guard
 from quiltwork.web.service.limits import Rates, Turns
 from quiltwork.web.service.observing import JsonLines, Metrics
-from quiltwork.web.service.quick import Quick
+from quiltwork.web.service.quick import Prices, Quick
 from quiltwork.web.service.sessions import Sessions
 from quiltwork.web.service.walks import Walks
 from quiltwork.web.service.workers import Workers
@@ -49,6 +50,7 @@ DESCRIPTION = (
 )
 PLOTLY = "plotly.min.js"
 DAY = 86400
+MOST_COURSES = 256
 THREADS = 12
 LOG_LEVELS = ("error", "warning", "info")
 LOG_FORMATS = ("line", "json")
@@ -60,12 +62,13 @@ class Site:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.ledger = None if settings.ledger is None else Ledger(url_of(settings.ledger), key=settings.key_file)
-        self.sessions = Sessions(settings.idle, settings.lifetime)
-        self.rates = Rates({kind: getattr(settings, kind) for kind in RATES})
-        self.metrics = Metrics()
+        self.sessions = Sessions(self.ledger, settings.idle, settings.lifetime)
+        self.rates = Rates({kind: getattr(settings, kind).shared(settings.workers) for kind in RATES})
+        self.metrics = Metrics(settings.workers)
         self.looking: CapacityLimiter | None = None  # threads that see whether the ledger is there
-        self.tokens = Tokens()
+        self.tokens, self.prices = Tokens(), Prices()
         self.walks = Walks(self.ledger, settings)
+        self._courses: dict[str, Following] = {}
         self._walks = Turns(2, 2.0, "long histories are being read: ask again in a moment")
         self.workers = Workers(settings.processes, settings.seconds, settings.memory)
         self._environment = Environment(
@@ -73,6 +76,13 @@ class Site:
             trim_blocks=True, lstrip_blocks=True,
         )  # fmt: skip
         self._environment.filters["plain"] = single
+
+    def course(self, ledger: Ledger, name: str) -> Course:
+        """What was spent of a budget over time; where it was asked for before, only what is new is read."""
+        budget = ledger.budget(name)
+        if len(self._courses) >= MOST_COURSES:
+            self._courses.clear()
+        return self._courses.setdefault(budget.name, Following(budget)).gone_on(ledger)
 
     def slowly(self) -> AbstractContextManager[None]:
         """A walk through a long history; few at a time, so that short questions find a thread."""
@@ -111,9 +121,7 @@ class Site:
 
     def set_cookie(self, response: Response, cookie: str) -> None:
         """No script can read it, and no other site's request carries it."""
-        response.set_cookie(
-            self.settings.cookie, cookie, httponly=True, samesite="strict", secure=self.settings.public, path="/"
-        )
+        response.headers.append("set-cookie", self.settings.cookie_header(cookie))
 
 
 @attrs.frozen

@@ -27,6 +27,10 @@ class Rate:
     each_second: float
     at_once: int
 
+    def shared(self, processes: int) -> Rate:
+        """The part of one of so many processes."""
+        return Rate(self.each_second / processes, max(1, self.at_once // processes))
+
 
 @attrs.frozen
 class Settings:
@@ -58,11 +62,18 @@ class Settings:
     sign_ins: Rate = Rate(0.2, 10)  # with one token
     guesses: Rate = Rate(1.0, 30)  # from one address
     denials: Rate = Rate(0.2, 20)
+    workers: int = 1  # processes that answer at one port: limits are divided among them
 
     def __attrs_post_init__(self) -> None:
         for name in TIMES:
             checks.positive(name, getattr(self, name))
-        for name, least in (("processes", 1), ("most_bytes", 1), ("most_upload", 1), ("memory", MEGABYTE)):
+        for name, least in (
+            ("workers", 1),
+            ("processes", 1),
+            ("most_bytes", 1),
+            ("most_upload", 1),
+            ("memory", MEGABYTE),
+        ):
             checks.count(name, getattr(self, name), least=least)
         if not 0 <= checks.count("port", self.port) <= 65535:
             raise InvalidParameter("port", self.port, "a number from 0 to 65535")
@@ -87,6 +98,11 @@ class Settings:
         """The name of the session's cookie: bound to this very host, or to this port of this machine."""
         return "__Host-quiltwork" if self.public else f"quiltwork-{self.port}"
 
+    def cookie_header(self, cookie: str) -> str:
+        """What sets it: no script can read it, and no other site's request carries it."""
+        secure = "; Secure" if self.public else ""
+        return f"{self.cookie}={cookie}; HttpOnly; Path=/; SameSite=strict{secure}"
+
     def most(self, path: str) -> int:
         """The most bytes that may be sent to a path."""
         return self.most_upload if path in UPLOADS else self.most_bytes
@@ -98,7 +114,8 @@ class Settings:
 
     @classmethod
     def from_environment(cls, variables: Mapping[str, str] | None = None) -> Settings:
-        """QUILTWORK_LEDGER, QUILTWORK_LEDGER_KEY, QUILTWORK_HOST, _PORT, _NAMES (with commas), _PUBLIC, _PROCESSES.
+        """QUILTWORK_LEDGER, QUILTWORK_LEDGER_KEY, QUILTWORK_HOST, _PORT, _NAMES (with commas), _PUBLIC, _WORKERS,
+        _PROCESSES.
 
         Times in seconds: _SECONDS, _BODY_SECONDS, _READY_SECONDS, _VERIFY_SECONDS, _IDLE, _LIFETIME. Rates as "each
         second:at once", for example QUILTWORK_RATE_READS=200:1000; also _WRITES, _WORKS, _SIGN_INS, _GUESSES, _DENIALS.
@@ -116,7 +133,7 @@ class Settings:
         }
         if said("HOST"):
             given["host"] = said("HOST")
-        for name in ("PORT", "PROCESSES"):
+        for name in ("PORT", "WORKERS", "PROCESSES"):
             if said(name):
                 given[name.lower()] = _whole(name, said(name))
         for name in TIMES:

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from quiltwork.ledger.chain.entries import Entry
 
 SHOWN = 20
+Spenders = Annotated[
+    list[str] | None, typer.Option(metavar="NAME", help="Who may spend from it, and nobody else; repeat.")
+]
+Quotas = Annotated[
+    list[str] | None, typer.Option(metavar="NAME=SHARE", help="The most that one of them spends in a period; repeat.")
+]
 SECRET = "stored"  # the hash of a token: of no use to a reader
 
 
@@ -84,6 +90,8 @@ def open_(
         int | None, typer.Option(help="How many blocks the protected change can touch.", show_default="1")
     ] = None,
     owner: Annotated[list[str] | None, typer.Option(help="Who may also pause and close it; repeat.")] = None,
+    spender: Spenders = None,
+    quota: Quotas = None,
     note: Note = "",
 ) -> None:
     """Open a budget; the ledger is made with its first one.
@@ -97,7 +105,7 @@ def open_(
         "epsilon": epsilon, "delta": delta, "rho": rho, "mu": mu, "filter": keep, "order": order, "reveal": reveal,
         "expects": None if expects is None else typed.loss_of(expects),
         "units": None if units is None else typed.loss_of(units), "most": runs,
-        "owners": tuple(owner or ()), "note": note,
+        "owners": tuple(owner or ()), "spenders": tuple(spender or ()), "quotas": _quotas(quota), "note": note,
         **fixed, "person": person, "when": when, "protects": _protected(protects, neighbors, fixed),
         "expires": None if expires is None else typed.moment("expires", expires),
         "refresh": None if refresh is None else typed.span("refresh", refresh),
@@ -176,6 +184,32 @@ def _blocks(label: str | None, names: str | None, most: int | None) -> Blocks | 
         return None
     given = None if names is None else [name.strip() for name in names.split(",")]
     return Blocks("block" if label is None else label, given, 1 if most is None else most)
+
+
+def _quotas(given: list[str] | None) -> dict[str, str]:
+    """Shares by name.
+
+    >>> _quotas(["nightly=1/4"])
+    {'nightly': '1/4'}
+    """
+    pairs = [one.rpartition("=") for one in given or ()]
+    if bad := next((share for name, equals, share in pairs if not equals), None):
+        raise InvalidParameter("quota", bad, "NAME=SHARE, such as nightly=1/4")
+    return {name: share for name, _, share in pairs}
+
+
+@ledger_command("quiltwork ledger rights patients --spender nightly --spender ada --quota nightly=1/4")
+def rights(
+    where: Where,
+    name: Name,
+    spender: Spenders = None,
+    quota: Quotas = None,
+    note: Note = "",
+    receipt: Saved = None,
+) -> int:
+    """Say anew who may spend from a budget, and how much of it each in a period; without options everybody may."""
+    asked: dict[str, Any] = {"spenders": tuple(spender or ()), "quotas": _quotas(quota), "note": note}
+    return where.act(lambda ledger: ledger.rights(name, **asked), receipt)
 
 
 @ledger_command("quiltwork ledger pause patients --note 'under review'")

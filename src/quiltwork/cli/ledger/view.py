@@ -83,6 +83,8 @@ def _terms(terms: Terms) -> list[str]:
         lines.append(f"expires {terms.expires.isoformat(timespec='minutes')}")
     if terms.owners:
         lines.append(f"owned by {named(terms.owners)}")
+    if terms.rights:
+        lines.append(f"spent from by {clean(terms.rights)}")
     if terms.note:
         lines.append(f"note: {clean(terms.note)}")
     return lines

@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 import attrs
@@ -237,7 +237,17 @@ class SeveralOrdersFilter(Filter):
     def admits(self, spent: Cost) -> bool:
         if spent[-1] > self.reveal:
             return False
-        return spent[-2] <= self.limit[0] or self._state(spent).need(double_below(self.limit[0])) <= self._log_rest
+        if spent[-2] <= self.limit[0] or spent[0] <= self._plenty:
+            return True
+        return self._state(spent).need(double_below(self.limit[0])) <= self._log_rest
+
+    @cached_property
+    def _plenty(self) -> Fraction:
+        """Up to here the first sum alone makes the left side of (*) 1 at z = epsilon, and more beyond; rounded down."""
+        tilt, most = float(typed(self.orders[0]) - 1), self._log_rest + math.log(self.weights[0])
+        if math.isinf(most):
+            return Fraction(-1)
+        return self.limit[0] + Fraction(most / tilt * (1 + 8 * UNIT) - 8 * UNIT / tilt)
 
     @lru_cache(maxsize=1024)  # noqa: B019 - filters are values, and few
     def spent(self, total: Cost) -> float:

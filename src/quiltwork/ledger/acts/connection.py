@@ -1,16 +1,15 @@
-"""A ledger that is reached: its store, its key, who asks, transactions on it, and its entries read back."""
+"""What every act has of a ledger: its store, its key, who asks, transactions on it, and its entries read back."""
 
 from __future__ import annotations
 
 import os
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import datetime
 from typing import Any, TypeVar
 
 import attrs
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection
 
 from quiltwork import checks
 from quiltwork.errors import AccessDenied, BrokenChain, InvalidParameter, LedgerUnavailable, QuiltworkError
@@ -19,22 +18,28 @@ from quiltwork.ledger import tokens
 from quiltwork.ledger.acts.trust import Trust
 from quiltwork.ledger.acts.turns import Act, Turns, result_of
 from quiltwork.ledger.book import rules
-from quiltwork.ledger.book.balances import Balance, balance_of
-from quiltwork.ledger.book.changes import FORMAT
+from quiltwork.ledger.book.balances import Balance, Budget, balance_of
+from quiltwork.ledger.book.book import Account
 from quiltwork.ledger.book.terms import Terms
-from quiltwork.ledger.chain.entries import GENESIS, Entry
+from quiltwork.ledger.chain.entries import Entry
 from quiltwork.ledger.chain.keys import SigningKey
 from quiltwork.ledger.chain.mark import MARK_VARIABLE, Mark, Point
 from quiltwork.ledger.chain.receipts import Receipt
-from quiltwork.ledger.chain.statements import Checkpoint, ConsistencyProof, Facts
-from quiltwork.ledger.chain.tree import Tree
+from quiltwork.ledger.chain.statements import Checkpoint, ConsistencyProof
 from quiltwork.ledger.proof.sealed import PURPOSE, Shelf
-from quiltwork.ledger.proof.upgrade import upgraded
-from quiltwork.ledger.store import schema
-from quiltwork.ledger.store.addresses import address, file_of, shown
-from quiltwork.ledger.store.heads import Believed, Ended, access_of
-from quiltwork.ledger.store.rows import LiveBook, current, entry_at, first_entries, in_batches, newest_entries
-from quiltwork.ledger.store.store import Clock, Locked, Store, read_head
+from quiltwork.ledger.store.acknowledged import Acknowledged
+from quiltwork.ledger.store.addresses import file_of, shown
+from quiltwork.ledger.store.heads import Believed
+from quiltwork.ledger.store.rows import (
+    LiveBook,
+    current,
+    entries_about,
+    entry_at,
+    first_entries,
+    in_batches,
+    newest_entries,
+)
+from quiltwork.ledger.store.store import Locked, Store, read_head
 from quiltwork.ledger.store.tiles import StoredTree
 from quiltwork.ledger.store.writer import Writer
 
@@ -44,113 +49,16 @@ KeyFile = str | os.PathLike[str]
 Result = TypeVar("Result")
 
 
-def connect(url: str, key: KeyFile | None, token: str | None, clock: Clock | None, timeout: float) -> Session:
-    """Reach the ledger of a database, which is made where there is none, as whom the token names."""
-    store = Store(address(url), checks.positive("timeout", timeout), clock)
-    found = store.version()
-    if found is None:
-        store.make(lambda connection: _begin(connection, store, key))
-    else:
-        store.check_version(found)
-    identity, head = _seen(store)
-    signing = _signing_key(store, key, head.public_key)
-    folder = _mark_folder(store, key) if signing is not None or os.environ.get(MARK_VARIABLE) else None
-    mark = None if folder is None else Mark(folder, identity, shown(store.url))
-    session = Session(store, identity, signing, Trust.of(identity, head, mark))
-    return session if token is None else session.signed_in(token)
-
-
-def examined(url: str, timeout: float) -> Session:
-    """Reach a ledger to examine it: nobody is believed, nothing is refused for what it says, nothing is written."""
-    store = Store(address(url), timeout, None)
-    found = store.version()
-    if found is None:
-        raise InvalidParameter("url", shown(store.url), "a database with a ledger")
-    store.check_version(found)
-    identity, head = _seen(store)
-    return Session(store, identity, None, Trust.of(identity, head, None), examining=True)
-
-
-def upgrade(url: str, key: KeyFile | None, clock: Clock | None = None) -> str:
-    """Bring a ledger of an older version to this one, after a full verification; the version that it had."""
-    store = Store(address(url), 30.0, clock)
-    try:
-        before = store.version()
-
-        def work(connection: Connection) -> Ended:
-            first = entry_at(connection, 1)
-            identity = "" if first is None else str(first.content.get("id"))
-            place = _key_file(store, key)
-            signing = SigningKey.load(place) if place is not None and os.path.exists(place) else None
-            public = None if first is None else first.content.get("public_key")
-            if signing is None and public is not None:
-                hint = "its head is signed anew; name it by --key-file or QUILTWORK_LEDGER_KEY"
-                raise InvalidParameter("key", None, "the file of the key that signs for this ledger", hint)
-            folder = _mark_folder(store, key)
-            mark = None if folder is None else Mark(folder, identity, shown(store.url))
-            point = None if mark is None else mark.read()[0]
-            return upgraded(connection, store.now(connection), signing, point)
-
-        store.upgrade(work)
-        return str(before)
-    finally:
-        store.dispose()
-
-
-def _seen(store: Store) -> tuple[str, Any]:
-    """What a ledger calls itself, and its head: nothing of it is believed yet."""
-    with store.reading() as connection:
-        first, head = entry_at(connection, 1), read_head(connection)
-    return "" if first is None else str(first.content.get("id")), head
-
-
-def _mark_folder(store: Store, key: KeyFile | None) -> str | None:
-    """Beside the key, or where it is said."""
-    place = _key_file(store, key)
-    return os.environ.get(MARK_VARIABLE) or (None if place is None else f"{os.fspath(place)}.mark")
-
-
-def _begin(connection: Connection, store: Store, key: KeyFile | None) -> None:
-    """The first entry: the ledger's identity and the key that signs for it."""
-    place = _key_file(store, key)
-    signing = None if place is None else SigningKey.load(place) if os.path.exists(place) else SigningKey.create(place)
-    identity = uuid.uuid4().hex
-    public = None if signing is None else signing.public
-    entry = Entry.made(
-        previous=GENESIS, seq=1, time=store.now(connection), kind="ledger",
-        budget=None, principal=None, key=None, body={"id": identity, "public_key": public, "format": FORMAT},
-    )  # fmt: skip
-    connection.execute(insert(schema.entries), attrs.asdict(entry))
-    tree = Tree()
-    tree.append(bytes.fromhex(entry.hash))
-    facts = Facts(identity, 1, entry.time, entry.hash, tree.root.hex(), access_of(()))
-    Ended.of(facts, tree, {}, public, signing).begin(connection)
-
-
-def _key_file(store: Store, key: KeyFile | None) -> KeyFile | None:
+def key_file(store: Store, key: KeyFile | None) -> KeyFile | None:
+    """As it is given, as the environment names it, or beside a SQLite file."""
     file = file_of(store.url)
     return key or os.environ.get(KEY_VARIABLE) or (None if file is None else f"{file}.key")
 
 
-def _signing_key(store: Store, key: KeyFile | None, public: str | None) -> SigningKey | None:
-    """The private key that belongs to the ledger; None when it is not here, and then only reading is possible."""
-    place = _key_file(store, key)
-    if place is None or (key is None and not os.path.exists(place)):
-        return None
-    if public is None:
-        raise BrokenChain(
-            f"the ledger is not signed, although there is a key for it, {place}: was it replaced? If it never was "
-            "signed, leave the key out and rotate to it"
-        )
-    found = SigningKey.load(place)
-    if found.public == public:
-        return found
-    if key is not None:
-        raise InvalidParameter("key", str(place), "the file of the key that signs for this ledger")
-    raise BrokenChain(
-        f"another key signs for this ledger than that of {place}: after a rotation give the new file, otherwise it "
-        "was replaced"
-    )
+def mark_folder(store: Store, key: KeyFile | None) -> str | None:
+    """Beside the key, or where it is said."""
+    place = key_file(store, key)
+    return os.environ.get(MARK_VARIABLE) or (None if place is None else f"{os.fspath(place)}.mark")
 
 
 @attrs.define(eq=False)
@@ -163,6 +71,7 @@ class Session:
     trust: Trust
     who: rules.Who | None = None
     known: dict[str, Terms] = attrs.Factory(dict)
+    priced: dict[Any, Any] = attrs.Factory(dict)  # requests, with the loss and the terms that they are for
     turns: Turns = attrs.Factory(Turns)
     examining: bool = False  # nothing is believed then, and nothing written
 
@@ -177,7 +86,7 @@ class Session:
         try:
             with self.store.reading() as connection:
                 believed = self.trust.follow(connection, read_head(connection), before, self.key)
-                return attrs.evolve(self, who=_sign_in(believed, token, self.store.now(connection)))
+                return attrs.evolve(self, who=whose(believed, token, self.store.now(connection)))
         except AccessDenied as denied:
             self.note_denial(denied, None)
             raise
@@ -215,11 +124,11 @@ class Session:
         """Onto a head that is believed."""
         if self.examining:
             raise InvalidParameter("ledger", "one that is examined", "one that is opened", "nothing is written to it")
-        self._check_key(locked.head.public_key)
+        self.check_key(locked.head.public_key)
         believed = self.trust.follow(locked.connection, locked.head, before, self.key)
-        return Writer(locked, believed, self.key, self.name, backwards)
+        return Writer(locked, believed, self.key, self.name, backwards, self.trust.accounts(locked.head))
 
-    def _check_key(self, public: str | None) -> None:
+    def check_key(self, public: str | None) -> None:
         if public is None and self.key is not None:
             raise BrokenChain("the ledger is not signed any more: it was replaced")
         if public is not None and (self.key is None or self.key.public != public):
@@ -235,8 +144,9 @@ class Session:
                 now = self.store.now(connection)
                 if self.examining:
                     return work(LiveBook(connection), now)
-                believed = self.trust.follow(connection, read_head(connection), before, self.key)
-                book = LiveBook(connection, believed.people)
+                head = read_head(connection)
+                believed = self.trust.follow(connection, head, before, self.key)
+                book = LiveBook(connection, believed.people, head)
                 rules.check_right(book, believed.guarded, self.who, "read", now)
                 return work(book, now)
         except AccessDenied as refused:
@@ -253,8 +163,9 @@ class Session:
         """The balance of a budget; kept while the head is the same, and no lease, period or expiry ends."""
         if block is not None and not isinstance(block, str):
             return self.read(lambda book, now: balance_of(book, current(book, name, now), now, block))
-        head, now = self.store.glance()
-        found = self.kept_balance(name, block, head, now)
+        found = None
+        with suppress(LedgerUnavailable):  # the usual way says so, or finds a fresh connection
+            found = self.kept_balance(name, block, *self.store.glance())
         return self.read(lambda book, now: self._balance(book, now, name, block)) if found is None else found
 
     def kept_balance(self, name: str, block: str | None, head: Any, now: datetime) -> Balance | None:
@@ -269,12 +180,32 @@ class Session:
             return None
         return found
 
+    def balances(self, find: str, skip: int, limit: int) -> tuple[list[tuple[Budget, Balance | QuiltworkError]], int]:
+        """Budgets, open ones first, each with its balance or why there is none; and how many there are in all."""
+
+        def shown(book: LiveBook, now: datetime, name: str) -> Balance | QuiltworkError:
+            try:
+                return self._balance(book, now, name, None)
+            except QuiltworkError as error:  # one that fails does not take the whole list away
+                return error
+
+        def work(book: LiveBook, now: datetime) -> tuple[list[tuple[Budget, Balance | QuiltworkError]], int]:
+            accounts, count = book.paged(find, skip, limit)
+            budgets = [Budget.of(account, now) for account in accounts]
+            return [(one, shown(book, now, one.name)) for one in budgets], count
+
+        return self.read(work)
+
     def _balance(self, book: LiveBook, now: datetime, name: str, block: str | None) -> Balance:
+        """Computed anew only where the budget has an entry more than the one that is kept."""
         account = current(book, name, now)
-        found = balance_of(book, account, now, block)
-        head = read_head(book.connection)
-        if not account.standing.held and not self.examining:
-            self.trust.keep((name, block), head, min(account.ends(now)), found)
+        if account.standing.held or self.examining:
+            return balance_of(book, account, now, block)
+        place, terms = (name, block), account.terms
+        # without tallies beside it a balance follows from what was fixed and from the standing alone
+        found = None if terms.blocks is not None or terms.filter is None else self.trust.kept_of(place, account, now)
+        found = found or balance_of(book, account, now, block)
+        self.trust.keep(place, book.head, account, min(account.ends(now)), found)
         return found
 
     @staticmethod
@@ -302,7 +233,7 @@ class Session:
 
     def begin_mark(self, key: KeyFile) -> None:
         """Keep the mark beside another key from now on."""
-        folder, known = _mark_folder(self.store, key), self.trust.known
+        folder, known = mark_folder(self.store, key), self.trust.known
         if folder is not None and known is not None:
             self.trust.mark = Mark(folder, self.identity, shown(self.store.url))
             self.trust.mark.rise(known)
@@ -349,14 +280,18 @@ class Session:
         return self.read(work)
 
     def terms(self, name: Any, act: str = "read") -> Terms:
-        """What was fixed when a budget was opened; kept, once nothing is left to be chosen with its first release."""
+        """What was fixed when a budget was opened."""
         name = words.name("budget", name)
         if name in self.known:
             return self.known[name]
-        found = self.read(lambda book, now: book.opened(name), act=act).terms
-        if found.filter is None or not found.filter.is_open:
-            self.known[name] = found
-        return found
+        found = self.read(lambda book, now: book.opened(name), act=act)
+        self.learn(found)
+        return found.terms
+
+    def learn(self, account: Account | None) -> None:
+        """Keep what is fixed about a budget, once nothing is left to be chosen with its first release."""
+        if account is not None and (account.terms.filter is None or not account.terms.filter.is_open):
+            self.known[account.terms.name] = account.terms
 
     def receipt(self, seq: int) -> Receipt:
         """The receipt of an entry, once more."""
@@ -369,6 +304,18 @@ class Session:
             return self.vouched(book.connection, entry)
 
         return self.read(work)
+
+    def about(self, name: str, after: int) -> Iterator[Entry]:
+        """Every entry after a number that changes a budget."""
+
+        def batch(last: int | None, most: int) -> list[Entry]:
+            return self.read(lambda book, now: entries_about(book.connection, name, last or 0, most))
+
+        return in_batches(batch, after, None)
+
+    def acknowledged(self) -> Acknowledged:
+        """What was acknowledged after a break."""
+        return self.read(lambda book, now: Acknowledged.read(book.connection))
 
     def history(
         self, name: str | None, after: int, limit: int | None, last: int | None, before: int | None
@@ -395,7 +342,7 @@ class Session:
         return in_batches(batch, after, limit)
 
 
-def _sign_in(believed: Believed, token: Any, now: datetime) -> rules.Who:
+def whose(believed: Believed, token: Any, now: datetime) -> rules.Who:
     """Whose token this is."""
     identity = tokens.identity_of(token)
     found = next((one for one in believed.people.values() if one.identity == identity), None)

@@ -6,12 +6,13 @@ import os
 from datetime import datetime
 from typing import Any
 
-from quiltwork.errors import InvalidParameter, NotOpen
+from quiltwork.errors import InvalidParameter, NotOpen, Unsupported
 from quiltwork.ledger import names as words
 from quiltwork.ledger import tokens
 from quiltwork.ledger.acts.connection import KeyFile, Session
 from quiltwork.ledger.book.book import Principal
 from quiltwork.ledger.book.changes import handover
+from quiltwork.ledger.book.rights import Rights
 from quiltwork.ledger.book.rules import ROLES
 from quiltwork.ledger.book.terms import Terms, check_plan
 from quiltwork.ledger.chain.entries import Entry, stamp
@@ -46,6 +47,19 @@ def change(session: Session, name: str, act: str, note: str) -> Receipt:
         if state not in STATES[act]:
             raise NotOpen(f"budget {name!r}", state, f"it cannot {act}")
         return writer.append(act, name, {"note": note})
+
+    return session.write("manage", work, budget=name)
+
+
+def set_rights(session: Session, name: str, rights: Rights, note: str) -> Receipt:
+    """Who may spend from a budget from now on, and how much each."""
+    name, note = words.name("budget", name), words.note(note)
+    if rights.quotas and session.terms(name).filter is None:
+        raise Unsupported("a quota of a planned budget", "its plan says what runs", "name its spenders alone")
+
+    def work(writer: Writer) -> Entry:
+        writer.book.opened(name)
+        return writer.append("rights", name, {"rights": rights.to_json(), "note": note})
 
     return session.write("manage", work, budget=name)
 

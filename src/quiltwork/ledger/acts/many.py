@@ -11,7 +11,7 @@ from typing import Any
 from quiltwork.errors import InvalidParameter, QuiltworkError
 from quiltwork.ledger import names as words
 from quiltwork.ledger.acts.connection import Session
-from quiltwork.ledger.acts.spending import Request, request, taking
+from quiltwork.ledger.acts.spending import asked_for, taking
 from quiltwork.ledger.acts.turns import Act, result_of
 from quiltwork.ledger.chain.entries import Entry
 from quiltwork.ledger.chain.receipts import Receipt
@@ -23,30 +23,13 @@ FIELDS = ("budget", "loss", "release", "times", "blocks", "note", "key")
 ALLOWED = f"a pair (budget, loss), or a mapping with {', '.join(FIELDS)}"
 
 
-class Asks:
-    """What is asked for, read and priced; the same loss under the same terms is priced once."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._priced: dict[Any, tuple[Any, Request]] = {}
-
-    def act(self, given: Any) -> Act:
-        """One of them, as an act that waits for its turn."""
-        fields = _fields(given)
-        budget = words.name("budget", fields["budget"])
-        asked = self._request(budget, fields)
-        chosen, work = taking(self._session, asked, fields["note"], fields["key"])
-        return Act(self._session, "spend", work, budget, chosen)
-
-    def _request(self, budget: str, fields: Mapping[str, Any]) -> Request:
-        loss, told = fields["loss"], (fields["release"], fields["times"], fields["blocks"])
-        terms = self._session.terms(budget, "spend")
-        if not all(one is None or isinstance(one, (str, int)) for one in told):
-            return request(terms, loss, *told)
-        place = (budget, id(loss), *map(repr, told))
-        if place not in self._priced or self._priced[place][0] is not loss:
-            self._priced[place] = loss, request(terms, loss, *told)
-        return self._priced[place][1]
+def _act(session: Session, given: Any) -> Act:
+    """One ask, read and priced, as an act that waits for its turn."""
+    fields = _fields(given)
+    told = [fields[name] for name in ("loss", "release", "times", "blocks")]
+    asked = asked_for(session, fields["budget"], "spend", *told)
+    chosen, work = taking(session, asked, fields["note"], fields["key"])
+    return Act(session, "spend", work, asked.budget, chosen)
 
 
 def _fields(given: Any) -> dict[str, Any]:
@@ -67,13 +50,12 @@ def spend_many(session: Session, asks: Any, together: Any) -> list[Receipt | Qui
         raise InvalidParameter("asks", f"{len(given)} of them", f"at most {MOST_ASKS:,}")
     if not isinstance(together, bool):
         raise InvalidParameter("together", together, "True or False")
-    reader = Asks(session)
     if together:
-        return _all_or_none(session, [reader.act(one) for one in given])
+        return _all_or_none(session, [_act(session, one) for one in given])
     found: list[Act | QuiltworkError] = []
     for one in given:
         try:
-            found.append(reader.act(one))
+            found.append(_act(session, one))
         except QuiltworkError as error:
             found.append(error)
     acts = [one for one in found if isinstance(one, Act)]

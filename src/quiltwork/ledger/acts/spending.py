@@ -35,6 +35,7 @@ from quiltwork.tables.guarantee import PlanGuarantee
 from quiltwork.tables.worst_step.worst import Worst
 
 TAB = "\t"  # before the number of a key that was freed
+MOST_PRICED = 1024  # requests
 LONGEST_LOSS = 2**20  # characters of its JSON: entries are read one by one, by people too
 
 
@@ -55,7 +56,11 @@ class Priced:
 
     def under(self, kept: Filter) -> Priced:
         """The same under the filter as it is now."""
-        return self if kept.allows(self.kept) else Priced.of(kept, self.loss, self.times)
+        return self if self.holds(kept) else Priced.of(kept, self.loss, self.times)
+
+    def holds(self, kept: Filter) -> bool:
+        """Whether the price is one under this filter."""
+        return kept == self.kept or kept.allows(self.kept)
 
 
 @attrs.frozen
@@ -69,14 +74,16 @@ class Request:
     priced: Priced | None  # of adaptive budgets
     blocks: tuple[str, ...] | None
 
-    def charge(self, account: Account, now: datetime) -> Charge:
+    def charge(self, account: Account, now: datetime, who: str | None = None) -> Charge:
         """What it takes from the budget now; priced anew when another first release has chosen in the meantime."""
         period, kept = account.period(now), account.terms.filter
         if self.priced is None or kept is None:
             return Charge(period, (), self.blocks, self.release, self.times)
         priced = self.priced.under(kept)
         chosen = priced.kept.to_json() if kept.is_open else None
-        return Charge(period, priced.cost, self.blocks, self.release, self.times, chosen)
+        rights = account.terms.rights
+        mine = who if rights.quotas and rights.quota(who) else None
+        return Charge(period, priced.cost, self.blocks, self.release, self.times, chosen, mine)
 
     def body(self, charge: Charge, note: str) -> dict[str, Any]:
         """The content of its entry."""
@@ -95,6 +102,22 @@ class Request:
         why = "it was done by another principal or in an earlier period" if same else "it stands for another request"
         which = f"key {str(entry.key).partition(TAB)[0]!r} of budget {self.budget!r}"
         raise AlreadyRun(which, f"{why}, entry {entry.seq}", "give every release a key of its own")
+
+
+def asked_for(session: Session, name: Any, act: str, loss: Any, release: Any, times: Any, blocks: Any) -> Request:
+    """What is asked for; the same loss of the same budget is priced once."""
+    terms = session.terms(name, act)
+    plain = all(one is None or isinstance(one, str) for one in (release, blocks))
+    if type(loss) is not Loss or type(times) is not int or not plain:
+        return request(terms, loss, release, times, blocks)
+    place = terms.name, id(loss), release, times, blocks
+    known, under, made = session.priced.get(place, (None, None, None))
+    if not isinstance(made, Request) or known is not loss or under is not terms:
+        made = request(terms, loss, release, times, blocks)
+        if len(session.priced) >= MOST_PRICED:
+            session.priced.clear()
+        session.priced[place] = loss, terms, made
+    return made
 
 
 def request(terms: Terms, loss: Any, release: Any, times: Any, blocks: Any) -> Request:
@@ -187,13 +210,14 @@ def taking(
 
     def work(writer: Writer) -> Entry:
         account = _swept(writer, asked.budget)
-        charge = asked.charge(account, writer.now)
+        charge = asked.charge(account, writer.now, writer.principal)
         used, before = (chosen, None) if key is None else _under_key(writer, asked.budget, chosen)
         if before is not None:
             asked.check_same(before, kind, charge, writer.principal)
             return session.standing(writer, before)
         rules.check_open(account, writer.now)
         rules.admit(writer.book, account, charge)
+        rules.check_quota(writer.book, account, charge)
         body = asked.body(charge, note)
         if lease is not None:  # no lease outlasts its period or its budget: what starts later counts in the wrong one
             body["until"] = stamp(min(words.later(writer.now, lease), *account.ends(writer.now)))

@@ -12,6 +12,7 @@ Reference: theory/ledger.md sections 2.1, 2.3 (Lemma 3) and 2.4 (Theorem 4).
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -19,16 +20,35 @@ import attrs
 from sqlalchemy import Connection
 
 from quiltwork.errors import BrokenChain
-from quiltwork.ledger.book.book import Principal
+from quiltwork.ledger.book.book import Account, Principal
 from quiltwork.ledger.book.changes import handed_over
 from quiltwork.ledger.chain.keys import SigningKey, signed_by
 from quiltwork.ledger.chain.mark import Mark, Point
 from quiltwork.ledger.chain.statements import HEAD, Facts
 from quiltwork.ledger.chain.tree import Tree
-from quiltwork.ledger.store.heads import Believed, Ended, hashes_between, head_facts, head_row, key_entries, people_of
+from quiltwork.ledger.store.heads import (
+    Believed,
+    Ended,
+    access_of,
+    hashes_between,
+    head_facts,
+    head_row,
+    key_entries,
+    people_of,
+)
 
 MOST_KEPT = 4096  # answers
 STALE = "the people of the ledger are not those that its head is signed for: run verify, then repair"
+
+
+@attrs.frozen
+class _Kept:
+    """An answer about a budget: under which head, of which budget, and until when."""
+
+    row: tuple[Any, ...]
+    account: Account
+    until: datetime
+    found: Any
 
 
 @attrs.define(eq=False)
@@ -44,7 +64,8 @@ class Trust:
     _row: tuple[Any, ...] | None = None
     _last: Believed | None = None
     _lock: threading.Lock = attrs.Factory(threading.Lock)
-    _kept: dict[Any, tuple[tuple[Any, ...], datetime, Any]] = attrs.Factory(dict)
+    _kept: dict[Any, _Kept] = attrs.Factory(dict)
+    _accounts: tuple[tuple[Any, ...], dict[str, Account]] = attrs.Factory(lambda: ((), {}))
 
     @classmethod
     def of(cls, identity: str, head: Any, mark: Mark | None) -> Trust:
@@ -52,8 +73,18 @@ class Trust:
         known, since = (None, 0) if mark is None else mark.read()
         return cls(identity, head.public_key, head.signature is not None, mark, known, since)
 
-    def follow(self, connection: Connection, head: Any, before: Point | None, key: SigningKey | None) -> Believed:
-        """What this head stands for; BrokenChain when it is not to be believed. `before`: known before it was read."""
+    def follow(
+        self,
+        connection: Connection,
+        head: Any,
+        before: Point | None,
+        key: SigningKey | None,
+        known: Mapping[str, Principal] | None = None,
+    ) -> Believed:
+        """What this head stands for; BrokenChain when it is not to be believed. `before`: known before it was read.
+
+        `known` are the people where they were replayed, whatever the rows about them say.
+        """
         row = head_row(head)
         with self._lock:
             if row == self._row and self._last is not None:
@@ -63,9 +94,13 @@ class Trust:
         self._check_signed(connection, head, facts, before, key)
         point = Point(facts.seq, facts.hash, peaks)
         _check_continues(connection, facts, point, before)
-        people = (
-            people_of(connection, facts.access) if last is None or last.facts.access != facts.access else last.people
-        )
+        people: Mapping[str, Principal] | None
+        if known is not None:
+            people = dict(known) if access_of(known.values()) == facts.access else None
+        elif last is not None and last.facts.access == facts.access:
+            people = last.people
+        else:
+            people = people_of(connection, facts.access)
         if people is None:
             raise BrokenChain(STALE)
         found = Believed(facts, point, people)
@@ -84,18 +119,34 @@ class Trust:
 
     def kept(self, place: Any, head: Any, now: datetime) -> Any:
         """An answer that was kept under this very head, and holds until a later time; None when there is none."""
-        row, until, found = self._kept.get(place, ((), now, None))
-        return found if now < until and row == head_row(head) else None
+        kept = self._kept.get(place)
+        return kept.found if kept is not None and now < kept.until and kept.row == head_row(head) else None
 
-    def keep(self, place: Any, head: Any, until: datetime, found: Any) -> None:
-        """Keep an answer: what follows from the entries alone changes with the head, or with time."""
+    def kept_of(self, place: Any, account: Account, now: datetime) -> Any:
+        """The same of a budget that is as it was then, whatever else was written."""
+        kept = self._kept.get(place)
+        return kept.found if kept is not None and now < kept.until and kept.account == account else None
+
+    def keep(self, place: Any, head: Any, account: Account, until: datetime, found: Any) -> None:
+        """Keep an answer: what follows from the entries of a budget changes with them, or with time."""
         if len(self._kept) >= MOST_KEPT:
             self._kept.clear()
-        self._kept[place] = head_row(head), until, found
+        self._kept[place] = _Kept(head_row(head), account, until, found)
 
-    def wrote(self, ended: Ended) -> None:
-        """The head that was just committed here."""
+    def wrote(self, ended: Ended, accounts: Mapping[str, Account] | None = None) -> None:
+        """The head that was just committed here, and budgets as they stand under it."""
         self._learn(ended.row, ended.believed, ended.public_key)
+        with self._lock:
+            row, known = self._accounts
+            if row != ended.before or len(known) >= MOST_KEPT:
+                known = {}
+            known.update(accounts or {})
+            self._accounts = ended.row, known if accounts is not None else {}
+
+    def accounts(self, head: Any) -> Mapping[str, Account]:
+        """Budgets as this process left them, where nobody wrote since: their rows need not be read, nor believed."""
+        row, known = self._accounts
+        return known if row == head_row(head) else {}
 
     def _learn(self, row: tuple[Any, ...], found: Believed, public_key: str | None) -> None:
         """Remember it, here and in the mark, unless something newer is known."""

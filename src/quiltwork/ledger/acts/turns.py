@@ -173,11 +173,13 @@ def _together(batch: list[Act], again: bool = True) -> None:
         return
     if ended is not None:
         try:
-            session.trust.wrote(ended)  # after the commit, and before the answer
+            session.trust.wrote(ended, writer.book.accounts)  # after the commit, and before the answer
         except LedgerUnavailable as error:  # the mark cannot be kept, but the entries stand
             _refuse(batch, LedgerUnavailable(error.problem, error.hint, certain=False, key=batch[0].key))
             return
     for one in batch:
+        if one.error is None and one.budget is not None:
+            one.session.learn(writer.book.accounts.get(one.budget))
         one.ended, one.done = ended, True
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import datetime
 from fractions import Fraction
 from typing import Any
@@ -26,6 +27,7 @@ from quiltwork.numbers.rounding import down, up
 from quiltwork.numbers.stated import typed, typed_above
 from quiltwork.pufferfish.prior import ENTRY
 
+ENDLESS = Fraction(10**150)  # stands for an infinite amount
 USUAL = 1e-6  # the odometer's delta for budgets that state none
 
 
@@ -84,6 +86,8 @@ class Budget:
             )
         if terms.expires is not None:
             lines.append(f"Expires {terms.expires.isoformat()}.")
+        if terms.rights:
+            lines.append(f"Spent from by {terms.rights}.")
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
@@ -320,12 +324,13 @@ def balance_of(book: Book, account: Account, now: datetime, block: str | None) -
         epsilon, whole = terms.epsilon(gone), terms.limit.epsilon
         if epsilon is not None and whole is not None:
             at, most = terms.limit.delta, typed(whole)
-            counted.insert(0, (f"epsilon at delta {at:g}" if at else "epsilon", most, most - min(typed(epsilon), most)))
+            spent = ENDLESS if math.isinf(epsilon) else typed(epsilon)  # past the limit only after a break
+            counted.insert(0, (f"epsilon at delta {at:g}" if at else "epsilon", most, most - spent))
         amounts = tuple(
             Amount(unit, _around(most), _around(most - rest), _around(rest, "room")) for unit, most, rest in counted
         )
         delta, reading = _rare(kept, terms.limit.delta), None
-        if kept.has_reading:
+        if kept.has_reading and kept.admits(gone):
             reading = kept.reading(tuple(most - one for most, one in zip(kept.limit, over, strict=True)), delta)
     shown, standing = Budget.of(account, now), account.standing
     return Balance(shown, amounts, reading, delta, standing.held, standing.period, ends, block, runs)

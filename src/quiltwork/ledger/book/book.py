@@ -18,6 +18,7 @@ import attrs
 from quiltwork.compose.filters.opening import Cost, filter_from_json
 from quiltwork.errors import InvalidParameter
 from quiltwork.ledger import names as words
+from quiltwork.ledger.book.rights import OWN
 from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.chain.entries import canonical, moment, parsed
 
@@ -51,7 +52,7 @@ class Standing:
 
     def text(self) -> str:
         """As it is stored."""
-        return canonical({**attrs.asdict(self), "spent": list(map(str, self.spent))})
+        return canonical({**{name: getattr(self, name) for name in _STANDING}, "spent": list(map(str, self.spent))})
 
     @classmethod
     def read(cls, text: str) -> Standing:
@@ -114,19 +115,22 @@ class Charge:
     release: str | None = None
     times: int = 1
     filter: dict[str, Any] | None = None  # what was chosen about the budget's filter, of the charge that chose it
+    who: str | None = None  # whose quota it counts to, of a principal that has one
 
     def fields(self) -> dict[str, Any]:
         """As an entry holds it."""
         blocks = None if self.blocks is None else list(self.blocks)
-        found = {**attrs.asdict(self, recurse=False), "cost": list(map(str, self.cost)), "blocks": blocks}
-        return found if self.filter is not None else {name: found[name] for name in found if name != "filter"}
+        plain = {name: getattr(self, name) for name in _CHARGE}
+        found = {**plain, "cost": list(map(str, self.cost)), "blocks": blocks}
+        return {name: one for name, one in found.items() if one is not None or name not in ("filter", "who")}
 
     @classmethod
     def read(cls, value: Mapping[str, Any]) -> Charge:
         """From the body of an entry."""
         cost, blocks = tuple(map(exact, value["cost"])), value["blocks"]
         named = None if blocks is None else tuple(blocks)
-        return cls(value["period"], cost, named, value["release"], value["times"], value.get("filter"))
+        told = value["release"], value["times"], value.get("filter"), value.get("who")
+        return cls(value["period"], cost, named, *told)
 
 
 @attrs.frozen
@@ -150,6 +154,9 @@ class Principal:
     stored: str
     expires: str | None
     revoked: int = 0
+
+
+_STANDING, _CHARGE = (tuple(field.name for field in attrs.fields(kind)) for kind in (Standing, Charge))
 
 
 def reservation_row(reservation: Reservation) -> dict[str, Any]:
@@ -194,6 +201,28 @@ class Book(ABC):
 
     def load_reservation(self, seq: int) -> Reservation | None:
         """A reservation's row."""
+        return None
+
+    # ---- what a clock that had been ahead asks for
+
+    @abstractmethod
+    def refreshing(self) -> list[Account]:
+        """Every budget that is refreshed."""
+
+    @abstractmethod
+    def paid(self, budget: str) -> dict[int, Cost]:
+        """What every block has paid, in each period of a budget that is refreshed."""
+
+    @abstractmethod
+    def tallies(self, budget: str, first: int) -> list[tuple[int, str, str]]:
+        """Period, name and amount of the tallies from a period on, in order."""
+
+    @abstractmethod
+    def held(self, budget: str) -> list[Reservation]:
+        """Reservations that neither started nor ended, in order."""
+
+    def begin_again(self, budget: str, period: int) -> None:
+        """The periods after this one have not begun."""
         return None
 
     # ---- what is known
@@ -264,6 +293,7 @@ class MemoryBook(Book):
         super().__init__()
         self.ended = 0
         self.sealed: dict[str, AccountRow] = {}
+        self.costs: dict[str, dict[int, Cost]] = {}  # of budgets that are refreshed, by period
         self._counts: dict[tuple[str, int], Counter[str]] = {}
         # so that nobody can look for rows whose numbers sum up alike
         self.secret = os.urandom(32) if secret is None else secret
@@ -280,12 +310,37 @@ class MemoryBook(Book):
         }
         return self.sealed | found
 
+    def live(self) -> list[str]:
+        """Budgets that are not closed."""
+        return sorted(name for name in self.account_rows() if self.opened(name).standing.state != "closed")
+
     def fingerprint(self, row: dict[str, Any]) -> int:
         """A number that stands for a row."""
         return int.from_bytes(hashlib.blake2b(canonical(row).encode(), key=self.secret, digest_size=32).digest())
 
     def mark(self, kind: str, place: Any) -> None:
         return None
+
+    def put_account(self, account: Account) -> None:
+        super().put_account(account)
+        if account.terms.refresh is not None:
+            self.costs.setdefault(account.terms.name, {})[account.standing.period] = account.standing.spent
+
+    def refreshing(self) -> list[Account]:
+        return [self.opened(name) for name in sorted(self.costs)]
+
+    def paid(self, budget: str) -> dict[int, Cost]:
+        return self.costs[budget]
+
+    def tallies(self, budget: str, first: int) -> list[tuple[int, str, str]]:
+        found = [(place[1], place[2], one) for place, one in self.amounts.items() if place[0] == budget]
+        return sorted(one for one in found if one[0] >= first)
+
+    def held(self, budget: str) -> list[Reservation]:
+        return [one for one in self.reservations.values() if one.budget == budget and one.status == HELD]
+
+    def begin_again(self, budget: str, period: int) -> None:
+        self.costs[budget] = {at: cost for at, cost in self.costs[budget].items() if at <= period}
 
     def retire(self, reservation: Reservation) -> None:
         self.ended = (self.ended + self.fingerprint(reservation_row(reservation))) % 2**256
@@ -295,6 +350,9 @@ class MemoryBook(Book):
         return self._counts.setdefault((budget, period), Counter()).copy()
 
     def put_amount(self, budget: str, period: int, name: str, amount: str) -> None:
+        if name.startswith(OWN):  # it is no block's
+            super().put_amount(budget, period, name, amount)
+            return
         counts = self._counts.setdefault((budget, period), Counter())
         before = self.amounts.get((budget, period, name))
         if before is not None:

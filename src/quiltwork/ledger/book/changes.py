@@ -7,6 +7,9 @@ that nobody wrote cannot stay unnoticed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
+from datetime import timedelta
+from fractions import Fraction
 from typing import Any
 
 import attrs
@@ -15,6 +18,7 @@ from quiltwork.compose.filters.opening import Cost, added
 from quiltwork.errors import BrokenChain
 from quiltwork.ledger.book import book as books
 from quiltwork.ledger.book.book import Account, Book, Charge, Principal, Reservation, Standing, amount_text, amounts
+from quiltwork.ledger.book.rights import OWN, Rights
 from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.chain.entries import Entry, moment, stamp
 from quiltwork.ledger.chain.keys import is_public_key, signed_by
@@ -36,6 +40,26 @@ def apply(book: Book, entry: Entry, content: dict[str, Any] | None = None) -> No
         if isinstance(error, BrokenChain):
             raise
         raise BrokenChain(f"its body is not that of a {entry.kind!r} entry ({error!r})", entry.seq) from None
+    if entry.budget is not None and (account := book.account(entry.budget)) is not None:
+        book.put_account(account.standing_at(entries=account.standing.entries + 1, last=entry.seq))
+
+
+def count(book: Book, entry: Entry, content: dict[str, Any]) -> None:
+    """What an entry that broke a rule still changes, once that was acknowledged: it counts, and gives nothing.
+
+    Costs count, also past the limit; what starts or ends has done so; nothing comes back, and nobody is let in.
+    """
+    if entry.kind in COSTS and entry.budget is not None and (account := book.account(entry.budget)) is not None:
+        try:
+            charge = attrs.evolve(Charge.read(content), period=account.period(moment(entry.time)))
+            _charged(book, account, charge)
+            if entry.kind == "reserve":
+                _hold(book, entry, content, charge)
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+            raise BrokenChain(f"what it cost cannot be read ({error!r}): nothing can stand for it", entry.seq) from None
+    elif (change := _COUNTED.get(entry.kind)) is not None:
+        with suppress(BrokenChain):
+            change(book, entry, content)
     if entry.budget is not None and (account := book.account(entry.budget)) is not None:
         book.put_account(account.standing_at(entries=account.standing.entries + 1, last=entry.seq))
 
@@ -102,6 +126,10 @@ def _spend(book: Book, entry: Entry, content: dict[str, Any]) -> None:
     account, charge = _account(book, entry), Charge.read(content)
     if charge.period != account.period(moment(entry.time)):
         raise BrokenChain(f"it is charged to another period, {charge.period}", entry.seq)
+    _charged(book, account, charge)
+
+
+def _charged(book: Book, account: Account, charge: Charge) -> None:
     if charge.filter is not None:
         account = account.fixed(charge)
         book.put_account(account)
@@ -114,6 +142,9 @@ def _take(book: Book, account: Account, charge: Charge, sign: int = 1) -> None:
     account = account.at(charge.period)
     if charge.period < account.standing.period:
         return  # returned to a period that is over
+    if charge.who is not None:
+        mine = amounts(book.amount(terms.name, charge.period, f"{OWN}{charge.who}"), len(charge.cost))
+        book.put_amount(terms.name, charge.period, f"{OWN}{charge.who}", amount_text(changed(mine, charge.cost, sign)))
     if terms.kind == "planned":
         used = int(book.amount(terms.name, charge.period, str(charge.release)) or 0)
         book.put_amount(terms.name, charge.period, str(charge.release), str(used + sign * charge.times))
@@ -142,7 +173,11 @@ def changed(spent: Cost, cost: Cost, sign: int) -> Cost:
 
 def _reserve(book: Book, entry: Entry, content: dict[str, Any]) -> None:
     _spend(book, entry, content)
-    until, charge = stamp(moment(content["until"])), Charge.read(content)
+    _hold(book, entry, content, Charge.read(content))
+
+
+def _hold(book: Book, entry: Entry, content: dict[str, Any], charge: Charge) -> None:
+    until = stamp(moment(content["until"]))
     book.put_reservation(Reservation(entry.seq, str(entry.budget), books.HELD, until, charge))
     _held(book, _account(book, entry), 1)
 
@@ -183,6 +218,14 @@ def _state(before: tuple[str, ...], after: str) -> Callable[[Book, Entry, dict[s
     return change
 
 
+def _rights(book: Book, entry: Entry, content: dict[str, Any]) -> None:
+    """Who may spend from now on, and how much each; what was charged to a quota stays charged."""
+    account = _account(book, entry)
+    terms = attrs.evolve(account.terms, rights=Rights.from_json(content["rights"]))
+    book.put_account(attrs.evolve(account, terms=terms))
+    book.mark("terms", terms.name)
+
+
 def _admit(book: Book, entry: Entry, content: dict[str, Any]) -> None:
     book.put_principal(
         Principal(content["name"], content["role"], content["identity"], content["stored"], content["expires"])
@@ -194,6 +237,57 @@ def _revoke(book: Book, entry: Entry, content: dict[str, Any]) -> None:
     if found is None:
         raise BrokenChain(f"nobody is called {content['name']!r}", entry.seq)
     book.put_principal(attrs.evolve(found, revoked=1))
+
+
+def _repaired(book: Book, entry: Entry, content: dict[str, Any]) -> None:
+    """What lost entries are taken to have spent, or the end of budgets that they may have spent from."""
+    for one in content.get("charges") or ():
+        charge, account = Charge.read(one), book.account(one["budget"])
+        if account is None or charge.period != account.period(moment(entry.time)):
+            raise BrokenChain(f"it is charged to no budget, or to another period, {charge.period}", entry.seq)
+        _charged(book, account, charge)
+    for name in content.get("closed", ()):
+        if (account := book.account(name)) is not None:
+            book.put_account(account.standing_at(state="closed"))
+
+
+def _clock(book: Book, entry: Entry, content: dict[str, Any]) -> None:
+    """The clock had been ahead: what was charged to periods that have not begun was charged in the one of now.
+
+    Those releases did happen in it, so that no period is refreshed twice, and none is dead until a date that was wrong.
+    The sum may pass the limit: then nothing is left before the next period. Reference: theory/ledger.md section 2.10.
+    """
+    if not content.get("merges"):
+        return  # one of version 0.1: its budgets stayed in the later period
+    now = moment(entry.time)
+    for account in book.refreshing():
+        terms, standing = account.terms, account.standing
+        true = max((now - moment(standing.since)) // (terms.refresh or timedelta.max), 0)
+        if true < standing.period:
+            _merge(book, account, true)
+
+
+def _merge(book: Book, account: Account, period: int) -> None:
+    """One period of all from this one on."""
+    name = account.terms.name
+    costs = [cost for at, cost in book.paid(name).items() if at >= period and any(cost)]
+    spent = tuple(sum(column, Fraction(0)) for column in zip(*costs, strict=True)) or account.standing.spent
+    sums: dict[str, str] = {}
+    for at, label, amount in book.tallies(name, period):
+        if account.terms.kind == "planned":
+            sums[label], none = str(int(sums.get(label, 0)) + int(amount)), "0"
+        else:
+            cost = amounts(amount, 0)
+            none = amount_text(amounts(None, len(cost)))
+            sums[label] = amount_text(added(amounts(sums.get(label), len(cost)), cost))
+        if at > period:
+            book.put_amount(name, at, label, none)
+    for label, amount in sums.items():
+        book.put_amount(name, period, label, amount)
+    for held in book.held(name):
+        book.put_reservation(attrs.evolve(held, charge=attrs.evolve(held.charge, period=period)))
+    book.begin_again(name, period)
+    book.put_account(account.standing_at(period=period, spent=spent))
 
 
 def _nothing(book: Book, entry: Entry, content: dict[str, Any]) -> None:
@@ -214,9 +308,17 @@ _CHANGES: dict[str, Callable[[Book, Entry, dict[str, Any]], None]] = {
     "pause": _state(("open",), "paused"),
     "resume": _state(("paused",), "open"),
     "close": _state(("open", "paused"), "closed"),
+    "rights": _rights,
     "admit": _admit,
     "revoke": _revoke,
     "denied": _nothing,
-    "clock": _nothing,
+    "clock": _clock,
     "result": _nothing,
+    "repaired": _repaired,
+}
+COSTS = ("spend", "reserve")
+_COUNTED = {
+    **{kind: _CHANGES[kind] for kind in ("start", "settle", "pause", "close", "revoke", "key")},
+    "refund": _moved(books.HELD, books.REFUNDED),
+    "lapse": _moved(books.HELD, books.LAPSED),
 }

@@ -32,6 +32,7 @@ from quiltwork.kinds import document
 from quiltwork.ledger import names as words
 from quiltwork.ledger.book import book as books
 from quiltwork.ledger.book.book import Account, Book, Charge, Principal, Reservation, amount_text, amounts
+from quiltwork.ledger.book.rights import OWN
 from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.chain.entries import moment, parsed
 from quiltwork.pufferfish.budget import keeps
@@ -97,6 +98,8 @@ def check_right(
     if principal is None or principal.identity != who[1]:
         raise AccessDenied(act, f"the token of {who[0]!r} was replaced")
     check_valid(principal, now)
+    if act == "spend" and account is not None and account.terms.rights.spenders:
+        account.terms.rights.check_spender(account.terms.name, principal.name)
     owns = account is not None and principal.name in account.terms.owners and may(principal.role, "spend")
     if not may(principal.role, act) and not (act == "manage" and owns):
         raise AccessDenied(act, f"{principal.name!r} is a {principal.role}")
@@ -153,6 +156,14 @@ def admit(book: Book, account: Account, charge: Charge) -> None:
             begins = words.later(moment(account.standing.since), terms.refresh, account.standing.period + 1)
             hint = f"lower its cost, or wait for the next period, which begins {begins.isoformat(timespec='seconds')}"
         raise BudgetExceeded(budget=f"{terms.name!r}", requested=needed, remaining=free, hint=hint)
+
+
+def check_quota(book: Book, account: Account, charge: Charge) -> None:
+    """BudgetExceeded when the charge passes the quota of whoever spends it."""
+    if charge.who is not None:
+        account = account.fixed(charge)
+        mine = amounts(book.amount(account.terms.name, charge.period, f"{OWN}{charge.who}"), len(charge.cost))
+        account.terms.rights.check_quota(kept_by(account), account.terms.name, charge.who, added(mine, charge.cost))
 
 
 def kept_by(account: Account) -> Filter:

@@ -30,6 +30,7 @@ from quiltwork.errors import BudgetExceeded, InvalidParameter, Unsupported
 from quiltwork.kinds import document
 from quiltwork.ledger import names as words
 from quiltwork.ledger.book.fixed import Correlated, TableQueries, priced
+from quiltwork.ledger.book.rights import Rights
 from quiltwork.ledger.chain.entries import moment, stamp
 from quiltwork.numbers.digits import at_most, single
 from quiltwork.numbers.stated import typed
@@ -230,7 +231,7 @@ class Release:
 @document("budget/1", plain=True)
 @attrs.frozen
 class Terms:
-    """Everything about a budget that never changes."""
+    """Everything that is fixed about a budget, and who may spend from it."""
 
     name: str
     kind: str
@@ -246,6 +247,7 @@ class Terms:
     note: str
     about: Correlated | None = None  # of a budget about secrets, which is paid per entry
     table: TableQueries | None = None  # of a budget that was opened with a table plan
+    rights: Rights = attrs.field(factory=Rights)  # an entry of kind "rights" replaces them
 
     @property
     def paid(self) -> tuple[str, str, str]:
@@ -326,6 +328,7 @@ class Terms:
             "note": self.note,
             **({} if self.about is None else {"about": self.about.to_json()}),
             **({} if self.table is None else {"table_plan": self.table.document}),
+            **({"rights": self.rights.to_json()} if self.rights else {}),
         }
 
     @classmethod
@@ -349,6 +352,7 @@ class Terms:
                 value["note"],
                 Correlated.from_json(value.get("about")),
                 None if value.get("table_plan") is None else TableQueries(value["table_plan"]),
+                Rights.from_json(value.get("rights")),
             )
         except (KeyError, TypeError) as error:
             raise InvalidParameter("budget", value, "an object with every field of a budget", repr(error)) from None

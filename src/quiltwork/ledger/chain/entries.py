@@ -37,6 +37,7 @@ GENESIS: Final = "0" * 64  # what the first entry names as its predecessor
 _quoted: Final = json.encoder.encode_basestring_ascii
 _HASH = re.compile(r"[0-9a-f]{64}")
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+_HOLDS = (dict, list, tuple)
 _TIME = "a UTC time such as 2026-01-31T12:00:00.000000+00:00"
 _JSON = "a JSON value (finite numbers, texts, true, false, null, lists, objects with text keys)"
 
@@ -48,27 +49,31 @@ def canonical(value: Any) -> str:
     (no Unicode text; a pair of them would be written like another character).
     """
     try:
-        _check(value)
-        return _ENCODER.encode(value)
+        text = _ENCODER.encode(value)  # first: it refuses what holds itself
+        _check(value, "\\ud" in text)
+        return text
     except (TypeError, ValueError, RecursionError) as problem:
         if isinstance(problem, InvalidParameter):
             raise
         raise InvalidParameter("value", brief(value), _JSON, str(problem)) from None
 
 
-def _check(value: Any) -> None:
-    if isinstance(value, str):
-        if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
+def _check(value: Any, surrogates: bool) -> None:
+    """Refuse keys that are no texts, and texts with lone surrogates where there may be some."""
+    waiting = [value]
+    for one in waiting:
+        if isinstance(one, dict):
+            for name in one:
+                if not isinstance(name, str):
+                    raise InvalidParameter("value", brief(value), _JSON, f"the key {brief(name)} is no text")
+            parts: Any = (*one, *one.values()) if surrogates else one.values()
+        else:
+            parts = one if isinstance(one, (list, tuple)) else (one,)
+        waiting += [part for part in parts if isinstance(part, _HOLDS)]
+        if surrogates and any(
+            "\ud800" <= letter <= "\udfff" for part in parts if isinstance(part, str) for letter in part
+        ):
             raise InvalidParameter("value", brief(value), _JSON, "a text holds a lone surrogate")
-    elif isinstance(value, dict):
-        for name, part in value.items():
-            if not isinstance(name, str):
-                raise InvalidParameter("value", brief(value), _JSON, f"the key {brief(name)} is no text")
-            _check(name)
-            _check(part)
-    elif isinstance(value, (list, tuple)):
-        for part in value:
-            _check(part)
 
 
 def brief(value: object) -> str:
@@ -190,9 +195,13 @@ class Entry:
             raise BrokenChain("the body is no JSON object", self.seq)
         return value
 
+    def row(self) -> dict[str, Any]:
+        """The fields under their names."""
+        return dict(zip(_FIELDS, _row(self), strict=True))
+
     def to_json(self) -> dict[str, Any]:
-        """The fields under their names, with the schema; `body` stays the text that was hashed."""
-        return {"schema": SCHEMA, **attrs.asdict(self)}
+        """The same with the schema; `body` stays the text that was hashed."""
+        return {"schema": SCHEMA, **self.row()}
 
     @classmethod
     def from_json(cls, value: Any) -> Entry:
@@ -234,6 +243,7 @@ def _body(body: Any) -> str:
 
 
 _FIELDS: Final = tuple(field.name for field in attrs.fields(Entry))
+_row = attrgetter(*_FIELDS)
 _OPTIONAL: Final = frozenset({"budget", "principal", "key", "public_key", "signature"})
 
 

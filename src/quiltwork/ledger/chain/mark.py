@@ -66,6 +66,7 @@ class Mark:
     def __init__(self, folder: str, ledger: str, address: str) -> None:
         self._place = Path(folder) / hashlib.sha256(ledger.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         self._ledger, self._address = ledger, address
+        self._read: dict[bytes, _Slot | None] = {}  # what was read or written last
         try:
             Path(folder).mkdir(mode=0o700, exist_ok=True)
             _check_place(Path(folder), ledger, address)
@@ -92,18 +93,24 @@ class Mark:
             file = self._open()
             try:
                 with _alone(file):
-                    slots = _slots(os.pread(file, 2 * SLOT, 0))
+                    raw = os.pread(file, 2 * SLOT, 0)
+                    slots = [self._slot(raw[:SLOT]), self._slot(raw[SLOT:])]
                     newest = max((one for one in slots if one is not None), key=_number, default=None)
                     if newest is not None and point.seq <= newest.point.seq:
                         return
                     at = min((0, 1), key=lambda place: _number(slots[place]))
                     since = point.seq if newest is None else newest.since
-                    text = _Slot(self._ledger, self._address, since, point).text()
-                    os.pwrite(file, text.ljust(SLOT), at * SLOT)
+                    made = _Slot(self._ledger, self._address, since, point)
+                    text = made.text().ljust(SLOT)
+                    os.pwrite(file, text, at * SLOT)
+                    self._read = {raw[SLOT * (1 - at) :][:SLOT]: slots[1 - at], text: made}
             finally:
                 os.close(file)
         except OSError as error:
             raise _trouble(str(self._place), error) from None
+
+    def _slot(self, raw: bytes) -> _Slot | None:
+        return self._read[raw] if raw in self._read else _Slot.read(raw)
 
 
 def _number(slot: _Slot | None) -> int:

@@ -71,7 +71,7 @@ class Receipt:
         """The receipt of an entry, signed when there is a key; issuing it again gives the same bytes."""
         return cls(
             ledger=ledger,
-            **attrs.asdict(entry),
+            **entry.row(),
             public_key=None if key is None else key.public,
             signature=None if key is None else key.signature(message(ledger, entry.hash)),
         )

@@ -24,10 +24,11 @@ import attrs
 
 from quiltwork import __version__
 from quiltwork.files import whole_file
-from quiltwork.ledger.book.book import Charge, MemoryBook, Principal, Reservation, reservation_row
+from quiltwork.ledger.book.book import Charge, MemoryBook, Principal, Reservation, exact, reservation_row
 from quiltwork.ledger.chain.entries import parsed
 from quiltwork.ledger.chain.tree import Tree
 from quiltwork.ledger.proof.checker import Checker
+from quiltwork.ledger.store.acknowledged import Acknowledged
 
 PURPOSE: Final = b"quiltwork/book/1"
 Json = dict[str, Any]
@@ -75,6 +76,10 @@ def _written(checker: Checker) -> Json:
         "amounts": [[*place, amount] for place, amount in book.amounts.items()],
         "reservations": [reservation_row(one) for one in book.reservations.values()],
         "principals": [attrs.astuple(one) for one in book.principals.values()],
+        "acknowledged": [checker.acknowledged.ranges, checker.acknowledged.met],
+        "costs": {
+            name: [[at, *map(str, cost)] for at, cost in periods.items()] for name, periods in book.costs.items()
+        },
     }
 
 
@@ -89,9 +94,12 @@ def _opened(found: Json) -> Checker:
         book.put_amount(budget, period, name, amount)
     for row in found["reservations"]:
         book.put_reservation(Reservation(**{**row, "charge": Charge.read(parsed(row["charge"]))}))
+    for name, periods in found["costs"].items():
+        book.costs[name] = {at: tuple(map(exact, cost)) for at, *cost in periods}
     for row in found["principals"]:
         book.put_principal(Principal(*row))
-    checker = Checker(book)
+    ranges, met = found.get("acknowledged", ((), ()))
+    checker = Checker(book, Acknowledged([(first, last) for first, last in ranges], met=list(met)))
     checker.seq, checker.hash, checker.time = found["end"]
     checker.tree = Tree(checker.seq, map(bytes.fromhex, found["peaks"]))
     checker.tree.tiles = [(level, place, bytes.fromhex(root)) for level, place, root in found["tiles"]]

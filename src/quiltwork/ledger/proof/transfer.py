@@ -26,9 +26,10 @@ from quiltwork.ledger.proof.checker import Checker
 from quiltwork.ledger.proof.elsewhere import Kept, public_key_of, receipts_of
 from quiltwork.ledger.proof.upgrade import begin_anew
 from quiltwork.ledger.store import schema
+from quiltwork.ledger.store.acknowledged import Acknowledged
 from quiltwork.ledger.store.addresses import address, shown
 from quiltwork.ledger.store.heads import Ended
-from quiltwork.ledger.store.rows import LiveBook, entries_after
+from quiltwork.ledger.store.rows import LiveBook, entries_after, entry_at
 from quiltwork.ledger.store.store import Store, read_head
 
 SCHEMA = "quiltwork/ledger-export/2"
@@ -41,7 +42,10 @@ def export(connection: Connection, stream: TextIO, progress: Callable[[int, int]
     head = read_head(connection)
     if not isinstance(stream, TextIOBase) and not hasattr(stream, "encoding"):
         raise InvalidParameter("stream", stream, "a text stream, such as a file opened for writing")
-    stream.write(canonical({"schema": SCHEMA, "entries": head.seq}) + "\n")
+    made = Acknowledged.read(connection).made  # who reads line by line must know of them before
+    repaired = [entry.to_json() for seq in made if (entry := entry_at(connection, seq)) is not None]
+    known = {"acknowledged": repaired} if repaired else {}
+    stream.write(canonical({"schema": SCHEMA, "entries": head.seq, **known}) + "\n")
     count = 0
     for count, entry in enumerate(entries_after(connection, 0), start=1):
         stream.write(canonical(entry.to_json()) + "\n")
@@ -87,7 +91,7 @@ def load(
 ) -> str | None:
     """Fill an empty ledger; returns its public key. BrokenChain when a line does not hold: undo the transaction."""
     header, rest = _header(lines)
-    checker = Checker(_Retiring(connection))
+    checker = Checker(Retiring(connection), _acknowledged(header))
     kept = Kept(receipts, checker.book, public)
     waiting: list[dict[str, Any]] = []
     closing: dict[str, Any] | None = None
@@ -108,11 +112,12 @@ def load(
         if len(waiting) >= BATCH:
             connection.execute(insert(schema.entries), waiting)
             waiting.clear()
+    checker.check_acknowledged()
     _check_end(checker, header, closing)
     kept.check_met()
     if waiting:
         connection.execute(insert(schema.entries), waiting)
-    _write_rows(connection, checker)
+    write_rows(connection, checker)
     if header["schema"] == SCHEMA:
         Ended.of(checker.facts, checker.tree, {}, checker.book.public_key, None).begin(connection)
         connection.execute(update(schema.head).values(signature=(closing or {}).get("signature")))
@@ -128,6 +133,14 @@ def _header(lines: Iterable[str]) -> tuple[dict[str, Any], Iterator[str]]:
     if value.get("schema") not in (SCHEMA, OLD_SCHEMA) or "entries" not in value:
         raise InvalidParameter("the export", first[:80], f"JSON lines that begin with a header of schema {SCHEMA!r}")
     return value, rest
+
+
+def _acknowledged(header: dict[str, Any]) -> Acknowledged:
+    """What the entries acknowledge that the header repeats; each must be met among the lines."""
+    told = header.get("acknowledged", [])
+    if not isinstance(told, list):
+        raise InvalidParameter("the export", "a header", "one with a list of entries that acknowledge others")
+    return Acknowledged.of(map(Entry.from_json, told))
 
 
 def _texts(lines: Iterable[str]) -> Iterator[str]:
@@ -170,7 +183,7 @@ def _check_end(checker: Checker, header: dict[str, Any], closing: dict[str, Any]
     checker.check_signature(closing.get("signature"), "the export", old)
 
 
-def _write_rows(connection: Connection, checker: Checker) -> None:
+def write_rows(connection: Connection, checker: Checker) -> None:
     book, replayed = LiveBook(connection), checker.book
     for account in replayed.accounts.values():
         book.put_account(account)
@@ -183,7 +196,7 @@ def _write_rows(connection: Connection, checker: Checker) -> None:
     book.flush()
 
 
-class _Retiring(MemoryBook):
+class Retiring(MemoryBook):
     """Writes the rows of ended reservations at once, so that they need not be remembered."""
 
     def __init__(self, connection: Connection) -> None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-import attrs
 from sqlalchemy import Connection, insert, text
 
 from quiltwork.errors import BrokenChain, InvalidParameter
@@ -73,7 +72,7 @@ def begin_anew(connection: Connection, checker: Checker, key: SigningKey | None,
             budget=None, principal=None, key=None, body=FORMAT,
         )  # fmt: skip
         checker.take(entry)
-        connection.execute(insert(schema.entries), attrs.asdict(entry))
+        connection.execute(insert(schema.entries), entry.row())
     people: dict[str, Any] = dict(checker.book.principals)
     ended = Ended.of(checker.facts, checker.tree, people, public, key)
     ended.begin(connection)

@@ -24,13 +24,14 @@ from sqlalchemy import Connection, func, select
 from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import BrokenChain, QuiltworkError
 from quiltwork.kinds import document
-from quiltwork.ledger.chain.entries import digest
+from quiltwork.ledger.chain.entries import Entry, digest
 from quiltwork.ledger.chain.statements import HEAD
 from quiltwork.ledger.proof.checker import Checker
 from quiltwork.ledger.proof.derived import check_rows
 from quiltwork.ledger.proof.elsewhere import Elsewhere, Ends, Kept
 from quiltwork.ledger.proof.sealed import Shelf
 from quiltwork.ledger.store import schema
+from quiltwork.ledger.store.acknowledged import Acknowledged
 from quiltwork.ledger.store.heads import rows_between
 from quiltwork.ledger.store.rows import entries_after, entry_at
 from quiltwork.ledger.store.tiles import StoredTree
@@ -51,6 +52,7 @@ class Verification:
     signed: bool = False
     known: bool = False  # whether it was said, or at hand, whose key must have signed it
     unread: int = 0  # entries up to this number were verified before, and not read again
+    acknowledged: tuple[tuple[int, int], ...] = ()  # entries, first to last, that were lost or broke a rule
 
     def __bool__(self) -> bool:
         return self.holds
@@ -61,13 +63,17 @@ class Verification:
             signed = "signed by the ledger's key" if self.signed else "not signed"
             if self.signed and not self.known:
                 signed = "signed by the key that it names itself; say whose it must be to be sure"
+            broken = ", ".join(f"{one}" if one == two else f"{one} to {two}" for one, two in self.acknowledged)
+            noted = f" Lost, or against a rule, and acknowledged: {broken}." if broken else ""
             if self.unread:
                 return (
                     f"Entries after {self.unread:,}, up to {self.entries:,}, and all rows that follow from entries are "
                     "as they were written; those before were verified earlier and not read again. The chain is "
-                    f"{signed}."
+                    f"{signed}.{noted}"
                 )
-            return f"All {self.entries:,} entries are as they were written; the chain is {signed}."
+            every = "The other" if broken else "All"
+            count = self.entries - sum(two - one + 1 for one, two in self.acknowledged)
+            return f"{every} {count:,} entries are as they were written; the chain is {signed}.{noted}"
         if self.first_bad is None:
             return f"It does not hold: {self.problem}."
         return f"Entry {self.first_bad} is not as it was written: {self.problem}."
@@ -77,9 +83,8 @@ class Verification:
 
     def to_json(self) -> dict[str, Any]:
         found = {"schema": "quiltwork/verification/1", **attrs.asdict(self)}
-        if not self.unread:
-            del found["unread"]
-        return found
+        found["acknowledged"] = [list(one) for one in self.acknowledged]
+        return {name: one for name, one in found.items() if one or name not in ("unread", "acknowledged")}
 
 
 def verified(
@@ -145,6 +150,8 @@ class _Walk:
 
     def replay(self) -> None:
         """The entries after those that the checker has taken, each by the rules."""
+        if not self.checker.seq:
+            self.checker.acknowledged = Acknowledged.read(self.connection)
         for entry in entries_after(self.connection, self.checker.seq or None):
             self.checker.take(entry)
             self._met(entry.seq, entry.hash)
@@ -152,16 +159,21 @@ class _Walk:
     def hash_up_to(self, before: Checker) -> None:
         """Hash every entry anew up to where a book ends, which stands for their replay; then replay the others."""
         checker, tree = self.checker, self.checker.tree
+        self._check_book(before)
+        checker.acknowledged = Acknowledged.read(self.connection)
         for row in rows_between(self.connection, 0, before.seq):
             seq, hash = row[0], row[8]
-            if seq != checker.seq + 1 or row[7] != checker.hash or digest(checker.hash, *row[:7]) != hash:
+            if seq != checker.seq + 1 or row[7] != checker.hash:
                 raise BrokenChain("it is not as it was written", checker.seq + 1)
+            if digest(checker.hash, *row[:7]) != hash and not checker.acknowledged.is_lost(Entry(*row)):
+                raise BrokenChain("it is not as it was written", seq)
             tree.append(bytes.fromhex(hash))
             checker.seq, checker.hash = seq, hash
             self._met(seq, hash)
         if (checker.seq, checker.hash) != (before.seq, before.hash):
             raise BrokenChain("the book is of another history", checker.seq)
         checker.book, checker.time = before.book, before.time
+        checker.acknowledged.met_up_to(before.seq)
         self._kept.book = before.book
         self.replay()
 
@@ -170,6 +182,7 @@ class _Walk:
 
         What was kept elsewhere of the entries before is held against the same root.
         """
+        before.acknowledged = self._check_book(before)
         self.checker = before
         self._meet()
         self.replay()
@@ -182,11 +195,19 @@ class _Walk:
                     self._kept.meet(seq, entry.hash)
             self._ends.meet_earlier(tree, facts)
 
+    def _check_book(self, before: Checker) -> Acknowledged:
+        """What was acknowledged after a book; BrokenChain when that changes what the book says."""
+        later = Acknowledged.read(self.connection, after=before.seq)
+        if later.before(before.seq):
+            raise BrokenChain("the book knows an entry that was lost since")
+        return later.after(before.acknowledged)
+
     def ended(self, unread: int) -> Verification:
         """What is said of the whole, once every entry was walked."""
         checker, public = self.checker, self.known.public_key
         self._kept.check_met()
         self._ends.check_met()
+        checker.check_acknowledged()
         if checker.seq != self._total:
             raise BrokenChain("there are entries without a place in the chain", checker.seq + 1)
         if public is not None and checker.book.public_key != public:
@@ -195,7 +216,8 @@ class _Walk:
         check_rows(self.connection, checker)
         if self._progress is not None:
             self._progress(self._total, self._total)
-        return Verification(True, checker.seq, signed=signed, known=public is not None, unread=unread)
+        known, ranges = public is not None, tuple(checker.acknowledged.ranges)
+        return Verification(True, checker.seq, signed=signed, known=known, unread=unread, acknowledged=ranges)
 
 
 def _head(connection: Connection, checker: Checker) -> bool:

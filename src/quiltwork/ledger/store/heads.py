@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from operator import attrgetter
 from typing import Any
 
 import attrs
@@ -19,7 +20,6 @@ from quiltwork.ledger.chain.tree import Tree, inclusion, levels, root_of
 from quiltwork.ledger.store import schema
 
 COLUMNS = tuple(column.name for column in schema.head.columns)
-ENTRY_FIELDS = tuple(field.name for field in attrs.fields(Entry))
 BATCH = 10_000
 DIGEST = 32  # bytes
 NEW_HEAD = (
@@ -52,6 +52,7 @@ class Ended:
     public_key: str | None
     tree: Tree
     first: int  # number of the first entry that was written with it
+    before: tuple[Any, ...] = ()  # the row of the head that it continues
 
     @classmethod
     def of(
@@ -62,12 +63,13 @@ class Ended:
         public: str | None,
         key: SigningKey | None,
         first: int = 1,
+        before: tuple[Any, ...] = (),
     ) -> Ended:
         """With the signature of the key, where there is one."""
         signature = None if public is None or key is None else key.signature(facts.message(HEAD))
         peaks = "".join(peak.hex() for peak in tree.peaks)
         row = (1, facts.seq, facts.time, facts.hash, signature, public, facts.root, peaks, facts.access)
-        return cls(row, Believed(facts, Point(facts.seq, facts.hash, tree.peaks), people), public, tree, first)
+        return cls(row, Believed(facts, Point(facts.seq, facts.hash, tree.peaks), people), public, tree, first, before)
 
     def receipts(self, entries: Iterable[Entry], key: SigningKey | None) -> Iterator[BatchReceipt]:
         """Of entries that were written with this head: one signature for all of them."""
@@ -76,9 +78,8 @@ class Ended:
         signature = None if key is None else key.signature(facts.message(BATCH_SCHEMA))
         for entry in entries:
             path = tuple(one.hex() for one in inclusion(entry.seq - 1, facts.seq, self.tree.node))
-            fields = {name: getattr(entry, name) for name in ENTRY_FIELDS}
             yield BatchReceipt(
-                ledger=facts.ledger, **fields, public_key=public, signature=signature, end=facts, path=path
+                ledger=facts.ledger, **entry.row(), public_key=public, signature=signature, end=facts, path=path
             )
 
     def values(self) -> dict[str, Any]:
@@ -102,9 +103,13 @@ def write_tiles(connection: Connection, tree: Tree) -> None:
         connection.execute(insert(schema.tiles), rows)
 
 
+_cells = attrgetter(*COLUMNS)
+
+
 def head_row(head: Any) -> tuple[Any, ...]:
     """The cells of the head, and nothing that was read beside them."""
-    return tuple(getattr(head, name) for name in COLUMNS)
+    found: tuple[Any, ...] = _cells(head)
+    return found
 
 
 def head_facts(identity: str, head: Any) -> tuple[Facts, tuple[bytes, ...]]:

@@ -9,14 +9,43 @@ from functools import lru_cache
 from typing import Any
 
 import attrs
-from sqlalchemy import Connection, Row, Select, Table, bindparam, func, insert, select, true, update
+from sqlalchemy import (
+    Connection,
+    Row,
+    Select,
+    Table,
+    bindparam,
+    case,
+    cast,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    true,
+    update,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 
-from quiltwork.ledger.book.book import ENDED, Account, Book, Charge, Principal, Reservation, Standing, reservation_row
+from quiltwork.compose.filters.opening import Cost
+from quiltwork.ledger.book.book import (
+    ENDED,
+    HELD,
+    Account,
+    Book,
+    Charge,
+    MemoryBook,
+    Principal,
+    Reservation,
+    Standing,
+    reservation_row,
+)
 from quiltwork.ledger.book.changes import give_back
+from quiltwork.ledger.book.rights import OWN
 from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.chain.entries import Entry, canonical, parsed, stamp
 from quiltwork.ledger.store import schema
+from quiltwork.ledger.store.acknowledged import Acknowledged, follow
 
 
 def _where(table: Table, *names: str) -> Select[Any]:
@@ -27,7 +56,11 @@ def _where(table: Table, *names: str) -> Select[Any]:
 _BUDGET = _where(schema.budgets, "name")
 _PERIOD = _where(schema.tallies, "budget", "period")
 _TALLIES = _PERIOD.where(schema.tallies.c.name.in_(bindparam("names", expanding=True)))
-_EVERY_TALLY = _PERIOD.with_only_columns(schema.tallies.c.amount, func.count()).group_by(schema.tallies.c.amount)
+_EVERY_TALLY = (
+    _PERIOD.where(schema.tallies.c.name.not_like(f"{OWN}%"))  # of every block
+    .with_only_columns(schema.tallies.c.amount, func.count())
+    .group_by(schema.tallies.c.amount)
+)
 _RESERVATION = _where(schema.reservations, "seq")
 _WAITING = (
     _where(schema.reservations, "budget")
@@ -43,7 +76,7 @@ _TERMS = update(schema.budgets).where(schema.budgets.c.name == bindparam("which"
 _STATUS = (
     update(schema.reservations)
     .where(schema.reservations.c.seq == bindparam("which"))
-    .values(status=bindparam("status"))
+    .values(status=bindparam("status"), charge=bindparam("charge"))
 )
 
 
@@ -51,6 +84,20 @@ _STATUS = (
 def _terms(text: str) -> Terms:
     """Terms never change, so their text is read once."""
     return Terms.from_json(parsed(text))
+
+
+_WRITTEN: dict[str, Standing] = {}  # by their texts: what this process wrote last it need not read again
+MOST_WRITTEN = 1024
+STATES = ("open", "paused", "closed")  # in which budgets are listed
+
+
+def _written(standing: Standing) -> str:
+    """A standing as it is stored."""
+    if len(_WRITTEN) >= MOST_WRITTEN:
+        _WRITTEN.clear()
+    text = standing.text()
+    _WRITTEN[text] = standing
+    return text
 
 
 def entry_at(connection: Connection, seq: int) -> Entry | None:
@@ -69,6 +116,14 @@ def first_entries(connection: Connection, after: int | None, budget: str | None,
     """The first entries after a number, or of all, in order."""
     number = schema.entries.c.seq
     return _some(connection, budget, count, number.is_not(None) if after is None else number > after, number)
+
+
+def entries_about(connection: Connection, budget: str, after: int, most: int) -> list[Entry]:
+    """The first entries after a number that change a budget: its own, clocks that were accepted, and repairs."""
+    rows = schema.entries.c
+    others = rows.budget.is_(None) & rows.kind.in_(("clock", "repaired"))
+    asked = select(schema.entries).where((rows.budget == budget) | others, rows.seq > after).order_by(rows.seq)
+    return [Entry(*row) for row in connection.execute(asked.limit(most))]
 
 
 def newest_entries(connection: Connection, budget: str | None, count: int, before: int | None = None) -> list[Entry]:
@@ -107,19 +162,31 @@ def entries_after(
 class LiveBook(Book):
     """The derived rows of a database, inside one transaction."""
 
-    def __init__(self, connection: Any, people: Mapping[str, Principal] | None = None) -> None:
+    def __init__(
+        self,
+        connection: Any,
+        people: Mapping[str, Principal] | None = None,
+        head: Any = None,
+        known: Mapping[str, Account] | None = None,
+    ) -> None:
         super().__init__()
-        self.connection = connection
+        self.connection, self.head, self._known = connection, head, known or {}
         self.principals.update(people or {})  # those that the head is signed for, never what rows say
         self._stored: set[tuple[str, Any]] = set()  # rows that exist, so that they are updated
         self._read: dict[tuple[str, int, str], str] = {}  # tallies as the database has them
 
     def load_account(self, name: str) -> Account | None:
+        if (known := self._known.get(name)) is not None:
+            self._stored.add(("account", name))
+            return known
         row = self.connection.execute(_BUDGET, {"name": name}).first()
-        if row is None:
-            return None
-        self._stored.add(("account", name))
-        return Account(_terms(row.terms), Standing.read(row.standing), row.opened)
+        return None if row is None else self._account(row)
+
+    def _account(self, row: Row[Any]) -> Account:
+        """A budget as its row has it, unless this transaction knows better."""
+        self._stored.add(("account", row.name))
+        read = Account(_terms(row.terms), _WRITTEN.get(row.standing) or Standing.read(row.standing), row.opened)
+        return self.accounts.setdefault(row.name, read)
 
     def load_amounts(self, budget: str, period: int, names: tuple[str, ...]) -> dict[str, str]:
         asked = {"budget": budget, "period": period, "names": list(names)}
@@ -131,7 +198,7 @@ class LiveBook(Book):
         rows = self.connection.execute(_EVERY_TALLY, {"budget": budget, "period": period})
         found = Counter({row[0]: row[1] for row in rows})
         for kind, place in self.changed:  # what the database does not know yet
-            if kind == "amount" and place[:2] == (budget, period):
+            if kind == "amount" and place[:2] == (budget, period) and not place[2].startswith(OWN):
                 found[self.amounts[place]] += 1
                 if place in self._read:
                     found[self._read[place]] -= 1
@@ -159,10 +226,54 @@ class LiveBook(Book):
             asked = asked.where(schema.reservations.c.budget == budget)
         return tuple(map(_reservation, self.connection.execute(asked.order_by(schema.reservations.c.seq))))
 
-    def budget_names(self) -> list[str]:
-        """All of them, in the order of opening."""
-        asked = select(schema.budgets.c.name).order_by(schema.budgets.c.opened)
-        return list(self.connection.execute(asked).scalars())
+    def listed(self, find: str, after: str | None, limit: int | None) -> list[Account]:
+        """Budgets in the order of opening, after one of them; whose name or protection holds a text."""
+        opened = schema.budgets.c.opened
+        asked = select(schema.budgets).where(self._found(find)).order_by(opened).limit(limit)
+        if after is not None:
+            asked = asked.where(opened > self.opened(after).opened)
+        return [self._account(row) for row in self.connection.execute(asked)]
+
+    def paged(self, find: str, skip: int, limit: int) -> tuple[list[Account], int]:
+        """The same, open ones first, from a place on; and how many there are."""
+        rows, where = schema.budgets, self._found(find)
+        state = case(*((rows.c.standing.contains(f'"state":"{one}"'), at) for at, one in enumerate(STATES)))
+        asked = select(rows).where(where).order_by(state, rows.c.opened).offset(skip).limit(limit)
+        count = self.connection.execute(select(func.count()).select_from(rows).where(where)).scalar_one()
+        return [self._account(row) for row in self.connection.execute(asked)], int(count)
+
+    def _found(self, find: str) -> Any:
+        """Whether the name or what is protected holds a text, whatever the case of its letters."""
+        if not find:
+            return true()
+        terms, name = schema.budgets.c.terms, schema.budgets.c.name
+        if self.connection.dialect.name == "sqlite":
+            protects = func.json_extract(terms, "$.protects")
+        else:
+            protects = cast(terms, postgresql.JSON)["protects"].astext
+        folded = ((func.lower(one), find.lower()) for one in (name, protects))  # databases fold ASCII alone, or more
+        return or_(*(one.contains(text, autoescape=True) for one, text in (*folded, (name, find), (protects, find))))
+
+    def refreshing(self) -> list[Account]:
+        return [one for one in self.listed("", None, None) if one.terms.refresh is not None]
+
+    def paid(self, budget: str) -> dict[int, Cost]:
+        """By a replay of its entries: rows keep the newest period alone."""
+        book, known = MemoryBook(), Acknowledged.read(self.connection)
+        for entry in in_batches(lambda after, most: entries_about(self.connection, budget, after or 0, most), 0, None):
+            follow(book, entry, budget, known)
+        return book.paid(budget)
+
+    def tallies(self, budget: str, first: int) -> list[tuple[int, str, str]]:
+        rows = schema.tallies
+        asked = select(rows.c.period, rows.c.name, rows.c.amount).where(rows.c.budget == budget, rows.c.period >= first)
+        return sorted((row[0], row[1], row[2]) for row in self.connection.execute(asked))
+
+    def held(self, budget: str) -> list[Reservation]:
+        found = [one for one in self.open_reservations(budget) if one.status == HELD]
+        for one in found:
+            self._stored.add(("reservation", one.seq))
+        return found
 
     def everybody(self) -> tuple[Principal, ...]:
         """Everybody who was admitted, without the hashes of their tokens."""
@@ -180,6 +291,7 @@ class LiveBook(Book):
             elif kind == "terms":  # what a budget left open was chosen
                 terms = canonical(self.accounts[name].terms.to_json())
                 self.connection.execute(_TERMS, {"which": name, "terms": terms})
+                _terms(terms)  # read once, now rather than with the next spend
             elif kind == "reservation":
                 self._write_reservation(place, self.reservations[name])
             elif kind == "principal":
@@ -204,10 +316,10 @@ class LiveBook(Book):
         place = next(iter(self.changed))
         if place[0] != "account" or place not in self._stored:
             return None
-        return {"which": place[1], "standing": self.accounts[place[1]].standing.text()}
+        return {"which": place[1], "standing": _written(self.accounts[place[1]].standing)}
 
     def _write_account(self, place: tuple[str, Any], account: Account) -> None:
-        name, standing = account.terms.name, account.standing.text()
+        name, standing = account.terms.name, _written(account.standing)
         if place in self._stored:
             self.connection.execute(STANDING, {"which": name, "standing": standing})
             return
@@ -218,7 +330,9 @@ class LiveBook(Book):
 
     def _write_reservation(self, place: tuple[str, Any], reservation: Reservation) -> None:
         if place in self._stored:
-            self.connection.execute(_STATUS, {"which": reservation.seq, "status": reservation.status})
+            charge = canonical(reservation.charge.fields())
+            told = {"which": reservation.seq, "status": reservation.status, "charge": charge}
+            self.connection.execute(_STATUS, told)
             return
         self.connection.execute(insert(schema.reservations), reservation_row(reservation))
         self._stored.add(place)
@@ -243,3 +357,18 @@ def current(book: LiveBook, name: str, now: datetime) -> Account:
 
 def _reservation(row: Row[Any]) -> Reservation:
     return Reservation(row.seq, row.budget, row.status, row.until, Charge.read(parsed(row.charge)))
+
+
+# ---- sessions of a service that signed out: what every process that serves the ledger must know
+
+
+def signed_out(connection: Connection, hash: str) -> bool:
+    """Whether this session signed out."""
+    return connection.execute(select(schema.sessions).where(schema.sessions.c.id == hash)).first() is not None
+
+
+def sign_out(connection: Connection, hash: str, until: float, now: float) -> None:
+    """It signs out; those that would be over by now are forgotten."""
+    rows = schema.sessions
+    connection.execute(delete(rows).where(or_(rows.c.until < now, rows.c.id == hash)))
+    connection.execute(insert(rows), {"id": hash, "until": until})

@@ -1,4 +1,4 @@
-"""The tables of a ledger. `entries` is the truth; every other row can be replayed from it.
+"""The tables of a ledger. `entries` is the truth; every other row but those of `sessions` can be replayed from it.
 
 Times are ISO 8601 texts in UTC with microseconds and their offset, so that they sort as they follow. Amounts are exact
 fractions as text. Column names and meanings change only by a migration.
@@ -6,7 +6,7 @@ fractions as text. Column names and meanings change only by a migration.
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Index, Integer, MetaData, Table, Text, UniqueConstraint
+from sqlalchemy import BigInteger, Column, Float, Index, Integer, MetaData, Table, Text, UniqueConstraint
 
 VERSION_TABLE = "ledger_version"
 OLDER: tuple[str, ...] = ("0001",)  # revisions that `upgrade` can bring to the newest
@@ -81,4 +81,7 @@ principals = Table(
     *_texts("stored"),
     *_texts("expires", nullable=True),
     Column("revoked", Integer, nullable=False),
+)
+sessions = Table(  # of the service: those that signed out, until they would have ended anyway
+    "ledger_sessions", metadata, *_texts("id", key=True), Column("until", Float, nullable=False)
 )

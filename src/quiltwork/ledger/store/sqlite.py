@@ -29,7 +29,7 @@ from contextlib import suppress
 from typing import Any
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError
 
 BRIEF = 0.002  # seconds: mean pause before asking for the lock again
 RECOVERY = 10_000  # milliseconds that a reader waits while SQLite recovers from a crash
@@ -127,20 +127,22 @@ def _text(raw: bytes) -> str:
 def begin_alone(connection: Connection, timeout: float) -> None:
     """Ask for the lock again and again, after short random pauses: fairer than SQLite's own growing ones."""
     end = time.monotonic() + timeout
-    connection.exec_driver_sql("PRAGMA busy_timeout=1")
+    raw: Any = connection.connection.driver_connection  # these four come with every act
+    raw.execute("PRAGMA busy_timeout=1")
     try:
-        while not _begun(connection, end):
+        while not _begun(raw, end):
             time.sleep(random.expovariate(1 / BRIEF))
-    finally:
-        connection.exec_driver_sql(f"PRAGMA busy_timeout={RECOVERY}")
-
-
-def _begun(connection: Connection, end: float) -> bool:
-    try:
+    except sqlite3.Error:  # once more, for an error of the usual kind
         connection.exec_driver_sql("BEGIN IMMEDIATE")
-    except DBAPIError as error:
-        locked = isinstance(error, OperationalError) and "locked" in str(error.orig)  # somebody else is writing
-        if not locked or time.monotonic() > end:
+    finally:
+        raw.execute(f"PRAGMA busy_timeout={RECOVERY}")
+
+
+def _begun(raw: sqlite3.Connection, end: float) -> bool:
+    try:
+        raw.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as error:
+        if "locked" not in str(error) or time.monotonic() > end:  # else somebody else is writing
             raise
         return False
     return True

@@ -50,6 +50,7 @@ class Store:
         self.url, self.timeout, self._clock = url, timeout, clock
         self._file = file_of(url)
         self._engine: Engine | None = None
+        self._glances: Engine | None = None  # of PostgreSQL: connections on which no transaction is ever begun
         self._process = 0
         self._was_there = False  # whether this file held a ledger
         itself = weakref.ref(self)
@@ -64,16 +65,21 @@ class Store:
         """The connections of this process."""
         if self._engine is None or self._process != os.getpid():
             self._engine, self._process = self._made(), os.getpid()
-            weakref.finalize(self, _close, self._engine, self._process)
+            self._glances = self._engine if self.is_sqlite else self._made(glances=True)
+            for one in {self._engine, self._glances}:
+                weakref.finalize(self, _close, one, self._process)
         return self._engine
 
-    def _made(self) -> Engine:
+    def _made(self, glances: bool = False) -> Engine:
         told = connect_arguments(self.url, self.timeout)
         options: dict[str, Any] = {"connect_args": told, "pool_timeout": self.timeout}
         if self.is_sqlite:
             made = create_engine(self.url, **options)
             event.listen(made, "connect", sqlite.careful)
             return made
+        if glances:
+            options |= {"isolation_level": "AUTOCOMMIT", "pool_reset_on_return": None, "pool_size": 1}
+            return create_engine(self.url, skip_autocommit_rollback=True, **options)
         # after the wait for the lock every statement must see what the last writer left
         return create_engine(self.url, isolation_level="READ COMMITTED", **options)
 
@@ -81,7 +87,9 @@ class Store:
         """Close every connection of this process."""
         if self._engine is not None and self._process == os.getpid():
             self._engine.dispose()
-        self._engine = None
+            if self._glances is not None:
+                self._glances.dispose()
+        self._engine = self._glances = None
 
     def now(self, connection: Connection) -> datetime:
         """The time: of the server, when there is one, so that all machines share a clock."""
@@ -93,11 +101,12 @@ class Store:
         return found.astimezone(UTC)
 
     @contextmanager
-    def _connected(self) -> Iterator[Connection]:
+    def _connected(self, glance: bool = False) -> Iterator[Connection]:
         """A connection, its troubles in our words."""
         self._check_file()
         try:
-            with self._gate, (engine := self.engine).connect() as connection:
+            engine = self.engine
+            with self._gate, (self._glances if glance and self._glances else engine).connect() as connection:
                 try:
                     yield connection
                 finally:
@@ -133,12 +142,12 @@ class Store:
 
     def glance(self) -> tuple[Any, datetime]:
         """The head as it is now, and the time: one statement, without a transaction."""
-        with self._connected() as connection:
+        with self._connected(glance=True) as connection:
             if self.is_sqlite:
                 if not sqlite.same_files(connection):
                     self._reconnect(connection)
                 return read_head(connection), self.now(connection)
-            head = _found(connection.execution_options(isolation_level="AUTOCOMMIT").execute(_GLANCE).first())
+            head = _found(connection.execute(_GLANCE).first())
             return head, self.now(connection) if self._clock is not None else head.clock.astimezone(UTC)
 
     def _reconnect(self, connection: Connection) -> None:

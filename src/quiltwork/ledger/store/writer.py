@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-import attrs
 from sqlalchemy import bindparam, insert
 
 from quiltwork.errors import ClockWentBack
+from quiltwork.ledger.book.book import Account
 from quiltwork.ledger.book.changes import apply
 from quiltwork.ledger.chain.entries import Entry, moment, stamp
 from quiltwork.ledger.chain.keys import SigningKey
 from quiltwork.ledger.chain.statements import Facts
 from quiltwork.ledger.chain.tree import Tree
 from quiltwork.ledger.store import schema
-from quiltwork.ledger.store.heads import NEW_HEAD, Believed, Ended, access_of, write_tiles
+from quiltwork.ledger.store.heads import NEW_HEAD, Believed, Ended, access_of, head_row, write_tiles
 from quiltwork.ledger.store.rows import STANDING, LiveBook, entry_with_key
 from quiltwork.ledger.store.store import Locked
 
@@ -39,12 +39,13 @@ class Writer:
         key: SigningKey | None,
         principal: str | None,
         backwards: bool = False,
+        known: Mapping[str, Account] | None = None,
     ) -> None:
-        self.connection, self._believed = locked.connection, believed
+        self.connection, self._believed, self._head = locked.connection, believed, locked.head
         facts, point = believed.facts, believed.point
         self.now = locked.now if backwards else _not_before(locked.now, moment(facts.time))
         self.principal, self.signing_key = principal, key
-        self.book = LiveBook(self.connection, believed.people)
+        self.book = LiveBook(self.connection, believed.people, locked.head, known)
         self.book.public_key, self.book.identity = locked.head.public_key, facts.ledger
         self._seq, self._hash = facts.seq, facts.hash
         self._tree = Tree(point.seq, point.peaks, keep=True)
@@ -64,7 +65,7 @@ class Writer:
             budget=budget, principal=self.principal, key=key, body=body,
         )  # fmt: skip
         self.whole = False
-        apply(self.book, entry)
+        apply(self.book, entry, dict(body))
         self._entries.append(entry)
         if budget is not None and key is not None:
             self._keys[budget, key] = entry
@@ -99,14 +100,15 @@ class Writer:
         access = access_of(people.values()) if self.book.changed_people else self._believed.facts.access
         root = self._tree.root.hex()
         facts = Facts(self.book.identity, self._seq, stamp(self.now), self._hash, root, access)
-        ended = Ended.of(facts, self._tree, people, self.book.public_key, self.signing_key, self.first.seq)
+        of = (facts, self._tree, people, self.book.public_key, self.signing_key)
+        ended = Ended.of(*of, self.first.seq, head_row(self._head))
         write_tiles(self.connection, self._tree)
         alone = len(self._entries) == 1 and self.connection.dialect.name == "postgresql"
         if alone and (standing := self.book.only_standing()) is not None:
-            entry = attrs.asdict(self._entries[0])
+            entry = self._entries[0].row()
             self.connection.execute(_ALL_AT_ONCE, {**entry, **standing, **ended.new_values()})
             return ended
-        self.connection.execute(insert(schema.entries), [attrs.asdict(entry) for entry in self._entries])
+        self.connection.execute(insert(schema.entries), [entry.row() for entry in self._entries])
         self.book.flush()
         self.connection.execute(NEW_HEAD, ended.new_values())
         return ended

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from quiltwork.errors import BrokenChain, QuiltworkError
+from quiltwork.ledger.book.rights import Rights
 from quiltwork.ledger.book.terms import Limit
 from quiltwork.ledger.chain.entries import Entry
 from quiltwork.spec.fields.losses import Recipe
@@ -93,6 +94,11 @@ def _reservation(content: dict[str, Any]) -> str:
     return _with_note(f"reservation {content['reservation']}", content)
 
 
+def _repaired(content: dict[str, Any]) -> str:
+    found = [str(one) if one == two else f"{one} to {two}" for one, two in content.get("ranges", ())]
+    return _with_note(f"acknowledged: {named(found)}" if found else "rows written anew", content)
+
+
 _DETAILS: dict[str, Callable[[dict[str, Any]], str]] = {
     "key": lambda content: f"signed by {content['public_key']} from now on",
     "ledger": lambda content: f"identity {content['id']}",
@@ -106,5 +112,8 @@ _DETAILS: dict[str, Callable[[dict[str, Any]], str]] = {
     "admit": lambda content: f"{content['name']} as {content['role']}",
     "revoke": lambda content: str(content["name"]),
     "result": lambda content: f"numbers of the release that entry {content['paid']} paid for",
+    "rights": lambda content: _with_note(str(Rights.from_json(content["rights"])), content),
+    "repaired": _repaired,
+    "lost": lambda content: "what it said is lost",
     "denied": lambda content: f"{content['act']}: {content['why']}",
 }

@@ -4,31 +4,45 @@ from __future__ import annotations
 
 import itertools
 from typing import Annotated
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from quiltwork.errors import AccessDenied
 from quiltwork.ledger.chain.entries import Entry, stamp
-from quiltwork.ledger.course import followed
 from quiltwork.ledger.ledger import Ledger
-from quiltwork.web.api.models import Change, Document, Name, Number, Open, balance_answer, written
+from quiltwork.web.api.models import Change, Document, Name, Number, Open, SetRights, balance_answer, written
 from quiltwork.web.service.access import Asks, Reads, Sends, site_of
 from quiltwork.web.service.problems import usual
 
 router = APIRouter(prefix="/api", tags=["budgets"], responses=usual(404, 409))
 
 Named = Annotated[Name, Query()]
-MOST_ENTRIES = 1000
+MOST_ENTRIES, MOST_BUDGETS = 1000, 500  # of one page
 
 
 @router.get("/budgets")
-def budgets(who: Asks) -> list[Document]:
-    """Every budget, in the order of opening."""
-    return [budget.to_json() for budget in who.book.budgets()]
+def budgets(
+    who: Asks,
+    response: Response,
+    find: Annotated[str, Query(max_length=200, description="In the name, or in what is protected.")] = "",
+    after: Annotated[Name | None, Query(description="Budgets that were opened after this one.")] = None,
+    limit: Annotated[int, Query(ge=1, le=MOST_BUDGETS)] = MOST_BUDGETS,
+) -> list[Document]:
+    """Budgets in the order of opening; the header Link names the next page, where there is one."""
+    found = who.book.budgets(find=find, after=after, limit=limit + 1)
+    if len(found) > limit:
+        query = urlencode({"find": find, "after": found[limit - 1].name, "limit": limit})
+        response.headers["Link"] = f'</api/budgets?{query}>; rel="next"'
+    return [budget.to_json() for budget in found[:limit]]
 
 
-@router.post("/budgets", status_code=201)
+NEXT = {name: {"operationId": name, "parameters": {"name": "$response.body#/name"}} for name in ("budget", "balance")}
+NEXT |= {name: {"operationId": name, "requestBody": {"name": "$response.body#/name"}} for name in ("change", "rights")}
+
+
+@router.post("/budgets", status_code=201, responses={201: {"description": "Opened", "links": NEXT}})
 def open_budget(sent: Open, who: Sends) -> Document:
     """Open a budget; for admins. Somebody else is refused before the plan is looked at: composing one takes time."""
     if not who.may("manage"):
@@ -53,7 +67,7 @@ def balance(name: Named, who: Asks, block: Annotated[str, Query(max_length=200)]
 def course(request: Request, name: Named, who: Reads) -> Document:
     """What was spent over time, in the budget's first unit, and its limit; both rounded to the safe side."""
     with site_of(request).slowly():
-        found = followed(who.book, name)
+        found = site_of(request).course(who.book, name)
     return {**found.to_json(), "changes": [{"time": stamp(time), "word": word} for time, word in found.changes]}
 
 
@@ -85,6 +99,12 @@ def change(sent: Change, who: Sends) -> Response:
     """Pause, resume or close a budget; for admins and its owners. A closed budget stays closed."""
     acts = {"pause": Ledger.pause, "resume": Ledger.resume, "close": Ledger.close}
     return written(acts[sent.act](who.book, sent.name, sent.note))
+
+
+@router.post("/rights", response_model=Document)
+def rights(sent: SetRights, who: Sends) -> Response:
+    """Say anew who may spend from a budget, and how much of it each; for admins and its owners."""
+    return written(who.book.rights(sent.name, spenders=sent.spenders, quotas=sent.quotas, note=sent.note))
 
 
 @router.get("/receipt", response_model=Document)

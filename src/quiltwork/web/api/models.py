@@ -25,6 +25,11 @@ from quiltwork.web.service.limits import loss_from
 MOST_FIELDS = 64
 Name = Annotated[str, Field(min_length=1, max_length=200, description="The name of a budget.")]
 Note = Annotated[str, Field(max_length=2000)]
+Spenders = Annotated[list[str], Field(max_length=100, description="Who may spend, and nobody else; empty: everybody.")]
+Quotas = Annotated[
+    dict[str, Annotated[str, Field(max_length=40)]],
+    Field(max_length=100, description='Shares of the limit by principal, in each period: {"nightly": "1/4"}.'),
+]
 Times = Annotated[int, Field(ge=1, le=MAX_COUNT)]
 Seconds = Annotated[float, Field(gt=0, le=4e9, description="A length of time in seconds.")]
 Number = Annotated[int, Field(ge=1, le=2**63 - 1)]
@@ -139,6 +144,15 @@ class Change(Sent):
     note: Note = ""
 
 
+class SetRights(Sent):
+    """Who may spend from a budget from now on."""
+
+    name: Name
+    spenders: Spenders = []
+    quotas: Quotas = {}
+    note: Note = ""
+
+
 class BlocksOf(Sent):
     """A partition of the domain."""
 
@@ -181,6 +195,8 @@ class Open(Sent):
     refresh: Seconds | None = None
     blocks: BlocksOf | None = None
     owners: Annotated[list[str], Field(max_length=100)] = []
+    spenders: Spenders = []
+    quotas: Quotas = {}
     note: Note = ""
 
     def terms(self) -> dict[str, Any]:
@@ -189,7 +205,20 @@ class Open(Sent):
             raise InvalidParameter("protects", self.protects, "given, or else neighbors", "what must no release tell?")
         plan = None if self.plan is None else [(one.name, loss_from(one.loss), one.times) for one in self.plan]
         blocks = None if self.blocks is None else Blocks(self.blocks.label, self.blocks.names, self.blocks.most)
-        plain = ("epsilon", "delta", "rho", "mu", "filter", "order", "reveal", "expires", "owners", "note")
+        plain = (
+            "epsilon",
+            "delta",
+            "rho",
+            "mu",
+            "filter",
+            "order",
+            "reveal",
+            "expires",
+            "owners",
+            "note",
+            "spenders",
+            "quotas",
+        )
         return {
             **{name: getattr(self, name) for name in plain},
             "protects": self.protects if self.neighbors is None else notion_of(self.neighbors),

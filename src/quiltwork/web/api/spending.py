@@ -8,9 +8,10 @@ from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from quiltwork.errors import InvalidParameter
+from quiltwork.ledger.acts.spending import take
 from quiltwork.web.api.account import computed
 from quiltwork.web.api.models import Asked, Document, Exceeds, Held, Move, Name, Reserve, Spend, written
-from quiltwork.web.service.access import Asks, Reads, Sends, checked
+from quiltwork.web.service.access import Asks, Reads, Sends, checked, site_of
 from quiltwork.web.service.problems import usual
 
 router = APIRouter(prefix="/api", tags=["spending"], responses=usual(404, 409))
@@ -26,13 +27,24 @@ def stated(request: Request, sent: Asked, *, times: bool = True) -> dict[str, An
     return {**said, "loss": computed(request, "released", sent.file)}
 
 
-@router.post("/spend", status_code=201, response_model=Document)
+def followed(*names: str) -> dict[int | str, dict[str, Any]]:
+    """What can be done next with the number that an answer has, for the description: links that programs follow."""
+    body = {"reservation": "$response.body#/seq"}
+    links: dict[str, Any] = {name: {"operationId": name, "requestBody": body} for name in names}
+    links["receipt"] = {"operationId": "receipt", "parameters": {"seq": "$response.body#/seq"}}
+    return {201: {"description": "Granted", "links": links}}
+
+
+@router.post("/spend", status_code=201, response_model=Document, responses=followed("refund"))
 def spend(request: Request, sent: Spend, who: Sends) -> Response:
     """Take the cost of a release that is about to run; 409 takes nothing. The answer is the signed receipt."""
-    return written(who.book.spend(sent.name, **stated(request, sent), note=sent.note, key=sent.key), 201)
+    if sent.file is not None:
+        return written(who.book.spend(sent.name, **stated(request, sent), note=sent.note, key=sent.key), 201)
+    session = who.book._session
+    return written(take(session, site_of(request).prices.of(session, sent), sent.note, sent.key), 201)
 
 
-@router.post("/reserve", status_code=201, response_model=Document)
+@router.post("/reserve", status_code=201, response_model=Document, responses=followed("start", "refund", "settle"))
 def reserve(request: Request, sent: Reserve, who: Sends) -> Response:
     """Hold the cost for a job that starts within the lease; the receipt's `seq` is the reservation's number."""
     asked = {**stated(request, sent), "lease": sent.lease, "note": sent.note, "key": sent.key}

@@ -42,6 +42,9 @@ WHAT = {
     "denied": "access denied",
     "clock": "clock set",
     "result": "published",
+    "rights": "rights set",
+    "repaired": "repaired",
+    "lost": "lost",
 }
 ALARMS = (0.01, 0.05, 0.1, 0.25)
 WEAK = 0.5  # a budget that lets a test at 5% false alarms find more than half promises little

@@ -21,8 +21,7 @@ from quiltwork.web.service.problems import words_of
 
 router = APIRouter(include_in_schema=False)
 
-SIZE = 48  # budgets on one page
-ORDER = {"open": 0, "paused": 1, "expired": 2, "closed": 3}
+SIZE = 12  # budgets on one page: a balance that is not kept takes some milliseconds
 LIMITS = (
     ("approximate", "epsilon and delta", ("epsilon", "delta")),
     ("pure", "epsilon alone (pure)", ("epsilon",)),
@@ -53,7 +52,14 @@ class Shown:
         try:
             return cls(budget, ledger.balance(budget.name))
         except QuiltworkError as error:
-            return cls(budget, None, words_of(error))
+            return cls.told(budget, error)
+
+    @classmethod
+    def told(cls, budget: Budget, balance: Balance | QuiltworkError) -> Shown:
+        """The same, where the balance is known, or why there is none."""
+        if isinstance(balance, QuiltworkError):
+            return cls(budget, None, words_of(balance))
+        return cls(budget, balance)
 
     @property
     def used(self) -> float:
@@ -108,27 +114,31 @@ def listed(
     message: Message | None = None,
 ) -> Response:
     """The page; `typed` and `message` belong to a form that was refused."""
-    ledger = who.book
-    every = ledger.budgets()
-    found = [one for one in every if find.casefold() in f"{one.name}\n{one.terms.protects}".casefold()]
-    found.sort(key=lambda one: ORDER.get(one.state, 4))
-    pages = max(1, -(-len(found) // SIZE))
-    page = min(page, pages)
+    session = who.book._session
+    rows, found = session.balances(find, (page - 1) * SIZE, SIZE)
+    if not rows and page > 1:  # beyond the last one
+        rows, found = session.balances(find, (pages_of(found) - 1) * SIZE, SIZE)
+        page = pages_of(found)
     return site_of(request).page(
         request,
         "budgets.html",
         200 if message is None else message.status,
-        shown=[Shown.of(ledger, one) for one in found[(page - 1) * SIZE : page * SIZE]],
-        total=len(every),
-        found=len(found),
+        shown=[Shown.told(*row) for row in rows],
+        total=session.balances("", 0, 0)[1] if find else found,
+        found=found,
         find=find,
         page=page,
-        pages=pages,
+        pages=pages_of(found),
         typed=typed or {},
         message=message,
         limits=LIMITS,
         filters=FILTERS,
     )
+
+
+def pages_of(count: int) -> int:
+    """How many pages so many budgets fill."""
+    return max(1, -(-count // SIZE))
 
 
 # ---- the form that opens a budget

@@ -48,7 +48,7 @@ def signing_in(request: Request, sent: Sent) -> Response:
             page.headers["Retry-After"] = str(refused.seconds)
         return page
     site.sessions.end(request.cookies.get(site.settings.cookie))
-    session = site.sessions.begin(who.book, str(who.name))
+    session = site.sessions.begin(who.book)
     response = RedirectResponse(after, 303)
     site.set_cookie(response, session.cookie)
     return response

@@ -123,11 +123,8 @@ def _known(request: Request) -> Caller | None:
     session = site.sessions.find(request.cookies.get(site.settings.cookie))
     if session is None:
         return None
-    try:
-        return _as_principal(session.ledger, bearer=False)
-    except NotSignedIn:
-        site.sessions.end(request.cookies.get(site.settings.cookie))
-        raise
+    request.state.renewed = session.renewed
+    return _as_principal(session.ledger, bearer=False)
 
 
 def visitor(request: Request) -> Caller | None:

@@ -74,7 +74,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, settings: Settings, script: bytes, metrics: Metrics) -> None:
         self.app, self.hosts, self.most, self.metrics = app, settings.hosts, _most(settings), metrics
-        self.body_seconds = settings.body_seconds
+        self.body_seconds, self.cookie = settings.body_seconds, settings.cookie_header
         self.headers = {**ALWAYS, "Content-Security-Policy": policy(script)}
         if settings.public:
             self.headers["Strict-Transport-Security"] = "max-age=31536000"
@@ -93,6 +93,8 @@ class Guard:
                 made = MutableHeaders(scope=message)
                 self._complete(scope, made)
                 made[REQUEST_ID] = number
+                if (renewed := scope.get("state", {}).get("renewed")) is not None:
+                    made.append("Set-Cookie", self.cookie(renewed))
             await send(message)
 
         try:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 import secrets
 import threading
@@ -43,10 +44,10 @@ def route_of(scope: Scope) -> str:
 
 
 class Metrics:
-    """Counters of this process; every process of a service has its own, told apart by the port or by `process`."""
+    """Counters of this process; where several answer at one port, a label says whose they are."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
+    def __init__(self, workers: int = 1) -> None:
+        self._lock, self._own = threading.Lock(), {"process": os.getpid()} if workers > 1 else {}
         self._requests: Counter[tuple[str, str, int]] = Counter()
         self._buckets: dict[str, list[int]] = {}
         self._seconds: Counter[str] = Counter()
@@ -69,7 +70,7 @@ class Metrics:
         with self._lock:
             lines = _family("quiltwork_http_requests_total", "counter", "Answers by route, method and status.")
             lines += [
-                f"quiltwork_http_requests_total{_labels(route=route, method=method, status=status)} {count}"
+                f"quiltwork_http_requests_total{self._labels(route=route, method=method, status=status)} {count}"
                 for (route, method, status), count in sorted(self._requests.items())
             ]
             lines += _family(
@@ -79,39 +80,41 @@ class Metrics:
                 lines += self._histogram(route, counts)
             lines += _family("quiltwork_spends_total", "counter", "Spends and reservations by how they ended.")
             lines += [
-                f"quiltwork_spends_total{_labels(outcome=one)} {count}" for one, count in sorted(self._spends.items())
+                f"quiltwork_spends_total{self._labels(outcome=one)} {count}"
+                for one, count in sorted(self._spends.items())
             ]
             lines += _family(
                 "quiltwork_denials_total", "counter", "Requests that were denied: no token, no right, a rate."
             )
             reasons = {401: "token", 403: "right", 429: "rate"}
             lines += [
-                f"quiltwork_denials_total{_labels(reason=reasons[status])} {count}"
+                f"quiltwork_denials_total{self._labels(reason=reasons[status])} {count}"
                 for status, count in sorted(self._denials.items())
             ]
         for name, value in gauges.items():
             if value is not None:
-                lines += [f"# TYPE {name} gauge", f"{name} {value:.17g}"]
+                labels = self._labels() if self._own else ""
+                lines += [f"# TYPE {name} gauge", f"{name}{labels} {value:.17g}"]
         return "\n".join(lines) + "\n"
+
+    def _labels(self, **values: Any) -> str:
+        return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in (values | self._own).items()) + "}"
 
     def _histogram(self, route: str, counts: list[int]) -> list[str]:
         lines, total = [], 0
         for bound, count in zip((*BOUNDS, "+Inf"), counts, strict=True):
             total += count
-            lines.append(f"quiltwork_http_seconds_bucket{_labels(route=route, le=bound)} {total}")
-        lines.append(f"quiltwork_http_seconds_sum{_labels(route=route)} {self._seconds[route]:.6f}")
-        return [*lines, f"quiltwork_http_seconds_count{_labels(route=route)} {total}"]
+            lines.append(f"quiltwork_http_seconds_bucket{self._labels(route=route, le=bound)} {total}")
+        lines.append(f"quiltwork_http_seconds_sum{self._labels(route=route)} {self._seconds[route]:.6f}")
+        return [*lines, f"quiltwork_http_seconds_count{self._labels(route=route)} {total}"]
+
+
+def _escaped(value: object) -> str:
+    return str(value).replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
 
 
 def _family(name: str, kind: str, words: str) -> list[str]:
     return [f"# HELP {name} {words}", f"# TYPE {name} {kind}"]
-
-
-def _labels(**values: Any) -> str:
-    escaped = {
-        name: str(value).replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n") for name, value in values.items()
-    }
-    return "{" + ",".join(f'{name}="{value}"' for name, value in escaped.items()) + "}"
 
 
 class JsonLines(logging.Formatter):

@@ -27,10 +27,12 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quiltwork.errors import AccessDenied, BudgetExceeded, QuiltworkError
+from quiltwork.ledger.acts.connection import Session
 from quiltwork.ledger.acts.spending import Request, request, taking
 from quiltwork.ledger.acts.turns import Act
 from quiltwork.ledger.book.balances import Balance
 from quiltwork.ledger.book.rules import may
+from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.chain.receipts import Receipt
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.web.api.models import Spend, balance_answer, written
@@ -64,7 +66,6 @@ class Quick:
         self._heads = Heads(site.ledger)
         self._spends = Spends()
         self._texts: OrderedDict[str, tuple[Balance, bytes]] = OrderedDict()
-        self._priced: OrderedDict[Any, tuple[Any, Request]] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] not in ROUTES:
@@ -121,7 +122,7 @@ class Quick:
             return None
         try:
             sent = Spend.model_validate(json.loads(body))
-            asked = self._request(ledger, sent)
+            asked = self.site.prices.known(session, sent)
             if asked is None or not self._permitted(ledger, "reads", "writes"):
                 return None
             key, work = taking(session, asked, sent.note, sent.key)
@@ -138,21 +139,36 @@ class Quick:
             raise act.error
         return written(Receipt.issued(session.identity, act.made, session.key), 201)
 
-    def _request(self, ledger: Ledger, sent: Spend) -> Request | None:
-        """What is asked for, priced; the same loss under the same terms is priced once. None where that takes long."""
-        if sent.file is not None or sent.loss is None or sent.release is not None:
+
+class Prices:
+    """What was sent, priced: the same loss for the same budget once."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[Any, Request] = OrderedDict()
+
+    def known(self, session: Session, sent: Spend) -> Request | None:
+        """Without asking the ledger; None where that is needed, or where pricing takes a look at a file."""
+        terms = session.known.get(sent.name)
+        if terms is None or terms.filter is None or sent.file is not None:
             return None
-        known = ledger._session.known.get(sent.name)
-        if known is None:
-            return None
-        place = sent.name, json.dumps(sent.loss, sort_keys=True), sent.times, json.dumps(sent.blocks)
-        terms, asked = self._priced.get(place, (None, None))
-        if asked is None or terms is not known:
-            asked = request(known, sent.request()["loss"], None, sent.times, sent.blocks)
-            self._priced[place] = known, asked
-            while len(self._priced) > MOST_PRICED:
-                self._priced.popitem(last=False)
-        return asked
+        found = self._kept.get(_place(sent))
+        fits = found is not None and found.priced is not None and found.priced.holds(terms.filter)
+        return found if fits else self._priced(terms, sent)
+
+    def of(self, session: Session, sent: Spend) -> Request:
+        """What is asked for."""
+        return self.known(session, sent) or self._priced(session.terms(sent.name, "spend"), sent)
+
+    def _priced(self, terms: Terms, sent: Spend) -> Request:
+        made = request(terms, **sent.request())
+        self._kept[_place(sent)] = made
+        while len(self._kept) > MOST_PRICED:
+            self._kept.popitem(last=False)
+        return made
+
+
+def _place(sent: Spend) -> Any:
+    return sent.name, json.dumps(sent.loss, sort_keys=True), sent.release, sent.times, json.dumps(sent.blocks)
 
 
 def _said(scope: Scope, ledger: Ledger, role: str | None) -> None:

@@ -6,6 +6,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from quiltwork.errors import Unsupported
+from quiltwork.ledger.store.migrations.entries_stay import forbid_changes
 
 revision = "0001"
 down_revision = None
@@ -65,7 +66,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("name", name="pk_ledger_principals"),
         sa.UniqueConstraint("identity", name="uq_ledger_principals_identity"),
     )
-    _append_only()
+    forbid_changes(op.get_bind())
 
 
 def _key_number(name: str) -> sa.Column[int]:
@@ -74,28 +75,6 @@ def _key_number(name: str) -> sa.Column[int]:
 
 def _texts(*names: str, nullable: bool = False) -> list[sa.Column[str]]:
     return [sa.Column(name, sa.Text, nullable=nullable) for name in names]
-
-
-def _append_only() -> None:
-    if op.get_bind().dialect.name == "sqlite":
-        for act in ("UPDATE", "DELETE"):
-            op.execute(
-                f"CREATE TRIGGER ledger_entries_no_{act.lower()} BEFORE {act} ON ledger_entries "
-                "BEGIN SELECT RAISE(ABORT, 'entries of a ledger are only added'); END"
-            )
-        return
-    op.execute(
-        "CREATE FUNCTION ledger_entries_stay() RETURNS trigger LANGUAGE plpgsql AS "
-        "$$ BEGIN RAISE EXCEPTION 'entries of a ledger are only added'; END $$"
-    )
-    op.execute(
-        "CREATE TRIGGER ledger_entries_stay BEFORE UPDATE OR DELETE ON ledger_entries "
-        "FOR EACH ROW EXECUTE FUNCTION ledger_entries_stay()"
-    )
-    op.execute(
-        "CREATE TRIGGER ledger_entries_not_emptied BEFORE TRUNCATE ON ledger_entries "
-        "FOR EACH STATEMENT EXECUTE FUNCTION ledger_entries_stay()"
-    )
 
 
 def downgrade() -> None:

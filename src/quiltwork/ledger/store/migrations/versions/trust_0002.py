@@ -1,4 +1,4 @@
-"""The head as a statement of its own kind: a tree over the entries, a digest of who may use the ledger."""
+"""The head as a statement of its own kind: a tree over the entries, a digest of who may use it; sessions that ended."""
 
 from __future__ import annotations
 
@@ -33,6 +33,12 @@ def upgrade() -> None:
         sa.Column("place", NUMBER, autoincrement=False, nullable=False),
         *_texts("root"),
         sa.PrimaryKeyConstraint("level", "place", name="pk_ledger_tiles"),
+    )
+    op.create_table(
+        "ledger_sessions",
+        *_texts("id"),
+        sa.Column("until", sa.Float, nullable=False),
+        sa.PrimaryKeyConstraint("id", name="pk_ledger_sessions"),
     )
 
 
