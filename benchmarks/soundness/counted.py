@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.soundness.claims import Check
 from benchmarks.soundness.every import KINDS
 
-EVERY = 250  # cases after which it is said how far this is
+EVERY = 20  # cases after which it is said how far this is
 
 
 def main(arguments: list[str] | None = None) -> int:
