@@ -18,10 +18,10 @@ from quiltwork import checks
 from quiltwork.errors import InvalidParameter
 from quiltwork.losses.dominating_pair import Lattice, Pair
 from quiltwork.losses.families.finite import FinitePair
-from quiltwork.losses.families.pure import response_pair
+from quiltwork.losses.families.pure import Pure, response_pair
 from quiltwork.losses.family import POSITIVE, WHOLE, Costs, Family, parameter
 from quiltwork.numbers.rounding import UNIT
-from quiltwork.numbers.stated import DIGITS, typed, typed_decimal
+from quiltwork.numbers.stated import DIGITS, times, typed, typed_decimal
 
 
 @attrs.frozen
@@ -61,6 +61,10 @@ class RandomizedResponse(Family):
             stated=True,
         )
         return {"both": pair}
+
+    def group(self, size: int) -> Family:
+        """Whatever the answers of several records have in common: a ratio of at most e^(size epsilon)."""
+        return self if size == 1 else Pure(times(size, self.epsilon))
 
     def costs(self) -> Costs:
         return Costs(epsilon=typed(self.epsilon))
