@@ -17,7 +17,6 @@ GROUPABLE = {
     "discrete_gaussian": qw.discrete_gaussian(3.0),
     "discrete_laplace": qw.discrete_laplace(3.0),
     "pure": qw.pure(0.3),
-    "randomized_response": qw.randomized_response(0.3, 5),
     "approximate": qw.approximate(0.3, 1e-4),
     "constraints": qw.constraints([(0.3, 1e-4), (0.1, 0.01)]),
     "profile": qw.profile([0.3, 0.1], [1e-4, 0.01]),
@@ -54,7 +53,12 @@ def test_gaussian_groups_scale(size, sigma):
 
 @pytest.mark.parametrize(
     "loss",
-    [qw.pair([0.25, 0.75], [0.5, 0.5]), qw.tradeoff([(0, 1), (0.25, 0.25), (1, 0)]), qw.gaussian_mixture([1], [1], 2)],
+    [
+        qw.pair([0.25, 0.75], [0.5, 0.5]),
+        qw.tradeoff([(0, 1), (0.25, 0.25), (1, 0)]),
+        qw.gaussian_mixture([1], [1], 2),
+        qw.randomized_response(0.3, 5),
+    ],
     ids=str,
 )
 def test_families_without_a_rule_say_so(loss):

@@ -15,13 +15,13 @@ import attrs
 import numpy as np
 
 from quiltwork import checks
-from quiltwork.errors import InvalidParameter
+from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.dominating_pair import Lattice, Pair
 from quiltwork.losses.families.finite import FinitePair
-from quiltwork.losses.families.pure import Pure, response_pair
+from quiltwork.losses.families.pure import response_pair
 from quiltwork.losses.family import POSITIVE, WHOLE, Costs, Family, parameter
 from quiltwork.numbers.rounding import UNIT
-from quiltwork.numbers.stated import DIGITS, times, typed, typed_decimal
+from quiltwork.numbers.stated import DIGITS, typed, typed_decimal
 
 
 @attrs.frozen
@@ -63,8 +63,11 @@ class RandomizedResponse(Family):
         return {"both": pair}
 
     def group(self, size: int) -> Family:
-        """Whatever the answers of several records have in common: a ratio of at most e^(size epsilon)."""
-        return self if size == 1 else Pure(times(size, self.epsilon))
+        raise Unsupported(
+            "group privacy of randomized response",
+            "not built here: whether each record of the group answers for itself is not stated",
+            "n * randomized_response(...) is exact if each does, and pure(n * epsilon) is safe whatever they do",
+        )
 
     def costs(self) -> Costs:
         return Costs(epsilon=typed(self.epsilon))
