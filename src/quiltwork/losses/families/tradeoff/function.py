@@ -88,7 +88,8 @@ def accuracy(function: Function) -> float:
     steps = 4.0 * float(
         np.max(_risen(stairs, _values(function, stairs)))
     )  # half a stair shows at least a quarter of it
-    single = SINGLE if np.array_equal(beta, beta.astype(np.float32)) else 0.0
+    inner = beta[(beta > 0) & (beta < 1)]
+    single = SINGLE if inner.size and np.array_equal(inner, inner.astype(np.float32)) else 0.0
     return max(SLACK, min(max(noise, steps if steps > WORST else 0.0, single), NOISIEST))
 
 
