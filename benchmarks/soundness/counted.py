@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.soundness.claims import Check
 from benchmarks.soundness.every import KINDS
 
-EVERY = 250  # cases after which it is said how far this is
+TOLD = 20  # times that it is said how far this is
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
             elif check.margin < margin:
                 margin = check.margin
         done = number + 1 - options.first
-        if done % EVERY == 0 or done == options.cases:
+        if done % max(1, options.cases // TOLD) == 0 or done == options.cases:
             print(f"{done:,} cases, {checks:,} checks, {wrong} violations, margin {margin:.2g}", flush=True)
     return 1 if wrong else 0
 

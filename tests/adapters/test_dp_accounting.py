@@ -45,7 +45,8 @@ FIELDS = {
         "truncated_batch_size",
         "noise_multiplier",
     ],
-    "ExponentialMechanismDpEvent": ["epsilon"],  # these three in versions after 0.6
+    "DiscreteGaussianDpEvent": ["sigma", "sensitivity", "dimension"],  # these four in versions after 0.6
+    "ExponentialMechanismDpEvent": ["epsilon"],
     "PermuteAndFlipDpEvent": ["epsilon"],
     "RandomAllocationDpEvent": ["event", "num_selected", "num_steps"],
 }
@@ -81,6 +82,10 @@ def together(*events):
         (EVENTS.LaplaceDpEvent(2.0), qw.laplace(2.0)),
         (EVENTS.DiscreteLaplaceDpEvent(0.5, 3), qw.discrete_laplace(2.0, 3)),
         (EVENTS.DiscreteLaplaceDpEvent(0.5, 0), compose()),
+        (EVENTS.DiscreteGaussianDpEvent(4.0, 1.5, 1), qw.discrete_gaussian(4.0, 2)),
+        (EVENTS.DiscreteGaussianDpEvent(4.0, 2.0, None), qw.zcdp(0.125)),
+        (EVENTS.DiscreteGaussianDpEvent(4.0, 2.0, 7), qw.zcdp(0.125)),
+        (EVENTS.DiscreteGaussianDpEvent(4.0, 0.0, None), compose()),
         (EVENTS.ZCDpEvent(0.3, 0.0), qw.zcdp(0.3)),
         (EVENTS.ZCDpEvent(0.3, 0), qw.zcdp(0.3)),
         (EVENTS.EpsilonDeltaDpEvent(0.5, 1e-6), qw.approximate(0.5, 1e-6)),
@@ -407,6 +412,7 @@ EVERY = {
     "GaussianDpEvent": ((1.5,), "yyy"),
     "LaplaceDpEvent": ((1.5,), "yyy"),
     "DiscreteLaplaceDpEvent": ((0.5, 2), "yyy"),
+    "DiscreteGaussianDpEvent": ((4.0, 1.0, None), "yyy"),
     "EpsilonDeltaDpEvent": ((0.5, 1e-6), "yyy"),
     "ZCDpEvent": ((0.5, 0.0), "yyy"),
     "RandomizedResponseDpEvent": ((0.3, 15), "nyy"),

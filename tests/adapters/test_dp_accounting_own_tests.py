@@ -29,6 +29,7 @@ EXAMPLES = {
     "GaussianDpEvent": (1.0,),
     "LaplaceDpEvent": (1.0,),
     "DiscreteLaplaceDpEvent": (1.0, 1),
+    "DiscreteGaussianDpEvent": (10.0, 1.0, 1),
     "ZCDpEvent": (0.1,),
     "RandomizedResponseDpEvent": (0.5, 3),
     "SelfComposedDpEvent": (NOISE, 3),

@@ -52,7 +52,14 @@ def test_gaussian_groups_scale(size, sigma):
 
 
 @pytest.mark.parametrize(
-    "loss", [qw.pair([0.25, 0.75], [0.5, 0.5]), qw.tradeoff([(0, 1), (0.25, 0.25), (1, 0)])], ids=str
+    "loss",
+    [
+        qw.pair([0.25, 0.75], [0.5, 0.5]),
+        qw.tradeoff([(0, 1), (0.25, 0.25), (1, 0)]),
+        qw.gaussian_mixture([1], [1], 2),
+        qw.randomized_response(0.3, 5),
+    ],
+    ids=str,
 )
 def test_families_without_a_rule_say_so(loss):
     with pytest.raises(Unsupported, match="group privacy"):

@@ -11,7 +11,7 @@ from scipy.special import ndtr
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.families.sampling.allocation_bounds import AllocationBounds
-from quiltwork.losses.families.sampling.allocation_moments import added_moment, removed_moment
+from quiltwork.losses.families.sampling.allocation_moments import _one_decides, added_moment, removed_moment
 from quiltwork.losses.families.sampling.random_allocation import AllocationPair, RandomAllocation
 from quiltwork.losses.family import family_from_json
 from quiltwork.losses.transforms.lognormal import Lognormal
@@ -224,6 +224,19 @@ def test_moments_at_whole_orders_are_sums_over_labels(mu, steps):
             truth = labelled(mu, steps, order)
             assert low <= truth <= high
             assert high - low <= 1e-11 + 1e-9 * float(truth)
+
+
+@pytest.mark.parametrize(("mu", "steps"), [(1.0, 100), (0.3, 4), (2.5, 3)])
+def test_where_one_ratio_decides_sums_lie_between_closed_forms(mu, steps):
+    for order in (2.0, 3.0, 40.0, 500.0):
+        (least, most), (low, high) = _one_decides(mu, steps, order), removed_moment(mu, steps, order)
+        assert least <= high
+        assert low <= most
+    loss = qw.random_allocation(qw.gaussian(1 / mu), steps)
+    far = [loss.renyi(order) for order in (500.0, 511.0, 600.0, 1e6)]  # sums end at 510
+    assert all(a.lower <= b.upper for a, b in itertools.pairwise(far))
+    assert all(one.upper - one.lower <= math.log(steps) + 1e-9 * one.upper for one in far)
+    assert removed_moment(mu, steps, math.inf) == (0.0, math.inf)
 
 
 @pytest.mark.parametrize(("mu", "steps"), [(1.0, 2), (0.4, 3), (1.6, 3)])

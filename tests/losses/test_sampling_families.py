@@ -8,6 +8,8 @@ import pytest
 from scipy.special import comb
 
 import quiltwork as qw
+from quiltwork.compose.accountant.cell_moments import log_moment_ends
+from quiltwork.compose.accountant.moments import pair_moments
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.families.gaussian import Gaussian
@@ -276,6 +278,18 @@ def test_cut_batches_of_tiny_tables_are_never_worse():
     for (side, epsilon), value in worst.items():
         bound = loss.direction(side).delta(epsilon)
         assert bound.lower - 1e-7 <= value <= bound.upper + 1e-7
+
+
+@pytest.mark.parametrize("base", [qw.gaussian(0.7, 2), qw.laplace(2), qw.pure(1)])
+def test_moments_of_a_symmetrised_pair_are_at_most_those_of_both_orders(base):
+    """Answers about much noise stay finite by them, where grids see nothing."""
+    (pair,) = qw.fixed_size(base, 3, 50).parts[0].family.pairs().values()
+    bound = pair_moments([(pair, 5)])
+    for theta in (0.3, 1.0, 4.0):
+        least = log_moment_ends(pair, theta)[0]
+        assert 5 * least <= float(bound(np.array([theta]))[0]) <= 5 * math.log(2 * math.exp(least)) + 1e-6
+    much = qw.training(6000, 60, 3, 1e4, "fixed_size").epsilon(1e-5)
+    assert much.upper <= 1e-4
 
 
 def test_binomial_tails():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import ndtr, ndtri
 from tests.ids import named
 from tests.losses import laws
 
@@ -101,3 +102,17 @@ def test_two_polygons_are_a_sandwich():
         assert found.lower == pytest.approx(float(profile_of(above, Fraction(math.exp(epsilon)))), rel=1e-12)
     sampled = qw.poisson(both, 0.1).direction("remove").delta(0.01)
     assert sampled.lower < sampled.upper
+
+
+@pytest.mark.parametrize("mu", [0.3, 2.0])
+def test_programs_in_single_precision_are_held_with_their_rounding(mu):
+    """They were refused: values above 1 - alpha, or bends, by a rounding of single precision."""
+
+    def single(alpha):
+        return np.float32(ndtr(np.float32(-ndtri(np.float32(alpha))) - np.float32(mu)))
+
+    loss, known = qw.tradeoff(single), qw.gdp(mu)
+    for epsilon in (0.0, 0.5, 2.0):
+        found, truth = loss.delta(epsilon), known.delta(epsilon)
+        assert found.lower <= truth.lower <= truth.upper <= found.upper <= truth.upper * (1 + 1e-3) + 4e-6
+    assert qw.Loss.from_json(loss.to_json()).epsilon(1e-2) == loss.epsilon(1e-2)

@@ -243,7 +243,8 @@ def _ranges(case: dict[str, Any], count: int) -> Iterator[Check]:
 def allocation(rng: np.random.Generator) -> dict[str, Any]:
     """Noise, steps, epochs, and where to ask: near the middle, in the tails, and beyond what integrals know."""
     mu, steps = float(10.0 ** rng.uniform(-1.3, 0.6)), int(10.0 ** rng.uniform(0.31, 3.3))
-    spread = min(mu, 2.0) / math.sqrt(steps)
+    epochs = int(rng.choice([1, 1, 1, 1, 2, 4, int(10.0 ** rng.uniform(0, 5))]))
+    spread = min(mu, 2.0) * math.sqrt(epochs / steps)
     places = [*(spread * rng.normal(0, 2, 3)), *(spread * rng.uniform(0, 8, 3)), *(mu * rng.uniform(0, 9, 3))]
     return {
         "mu": mu,
@@ -252,12 +253,24 @@ def allocation(rng: np.random.Generator) -> dict[str, Any]:
         "epsilons": [float(place) for place in places],
         "asked": [float(place) for place in rng.choice(places[:6], 2, replace=False)],
         "delta": float(10.0 ** -rng.uniform(1, 18)),
-        "epochs": int(rng.choice([1, 1, 1, 1, 2, 4])),
+        "epochs": epochs,
+        "orders": rng.choice(np.arange(2, 31), 3, replace=False).tolist(),
     }
 
 
+def _log_moments(mu: float, steps: int, most: int) -> list[Any]:
+    """log E_Q S^n: n! times coefficients of (sum_k e^(mu^2 k (k-1) / 2) (y/t)^k / k!)^t, a power of a series."""
+    one = [mp.exp(mp.mpf(mu) ** 2 * k * (k - 1) / 2) / mp.mpf(steps) ** k / mp.factorial(k) for k in range(most + 1)]
+    total = [mp.one]
+    for n in range(1, most + 1):
+        total.append(mp.fsum((k * steps - n + k) * one[k] * total[n - k] for k in range(1, n + 1)) / n)
+    return [mp.log(mp.factorial(n) * value) for n, value in enumerate(total)]
+
+
 def allocated(case: dict[str, Any]) -> Iterator[Any]:
-    """Integrals in more digits; the Gaussian of all outputs below, one step above; what an epsilon was answered for."""
+    """Integrals in more digits; the Gaussian of all outputs below, one step and Chernoff's bound above; divergences of
+    whole orders by sums; what an epsilon was answered for.
+    """
     mu, steps, count = case["mu"], case["steps"], case["epochs"]
     if not 0.05 <= mu <= 5 or steps < 2 or count < 1:
         return
@@ -266,12 +279,20 @@ def allocated(case: dict[str, Any]) -> Iterator[Any]:
     loss = (count * one if count > 1 else one).direction(case["side"])
     places = case["epsilons"]
     found = loss.delta(np.array(places))
-    exact = mp.mpf(mu) * mp.sqrt(count)
+    exact, logs = mp.mpf(mu) * mp.sqrt(count), _log_moments(mu, steps, max(case["orders"], default=2))
+    for order in case["orders"] if removed else ():
+        low, high = next(iter(ends(loss.renyi(float(order)))))
+        value = count * logs[order] / (order - 1)
+        note = f"order {order}, {count} times"
+        yield inside("allocation: renyi", low, value * (1 - NEAR), value * (1 + NEAR), high, note)
     for place, (lower, upper) in zip(places, ends(found), strict=True):
         note = f"epsilon {place!r}"
         least = closed.gaussian_delta(exact / mp.sqrt(steps), mp.mpf(place), 700)
         yield at_most("allocation: all outputs together", least * (1 - NEAR), mp.mpf(upper), note)
         yield at_most("allocation: one step", mp.mpf(lower), closed.gaussian_delta(exact, mp.mpf(place), 700), note)
+        if removed:
+            most = min(mp.exp(count * logs[n] - (n - 1) * mp.mpf(place)) for n in range(2, len(logs)))
+            yield at_most("allocation: Chernoff's bound", mp.mpf(lower), most, note)
     yield ordered("allocation: delta falls", found, places)
     if count > 1:
         return

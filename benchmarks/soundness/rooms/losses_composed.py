@@ -1,12 +1,13 @@
 """Batches, groups and random sensitivities composed, up to 100,000 times, and their Rényi divergences.
 
 Truth: two contours of the exact moment generating function, in 70 digits, which must agree; divergences are that
-function itself, by two rules of different refinement. Of batches of fixed size the answer must hold both what one pair
-of tables attains and the test that symmetrises it; of bounded range, two outcomes of any t and the envelope.
+function itself, by two rules of different refinement. Of batches of fixed size, or cut at one, an answer holds what a
+pair of tables attains and the test that is proved; of bounded range, two outcomes of any t and the envelope.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,8 +22,10 @@ from quiltwork.compose.loss import Loss
 NEAR = mp.mpf(10) ** -18
 TINY = mp.mpf(10) ** -130
 AGREED = mp.mpf(10) ** -25
-SCHEMES = ("exchanged", "group", "random sensitivity", "fixed size")
+SCHEMES = ("exchanged", "group", "random sensitivity", "fixed size", "cut")
+BETWEEN = ("fixed size", "cut")  # whose truth is known between two tests
 LISTED = ("response", "range")
+BESIDE = 15  # questions beside one: each has a truth of its own, and hardly costs what their contour does
 SPREAD = 6.0  # of the total loss, beyond which nothing is asked
 
 
@@ -31,7 +34,7 @@ def drawn(rng: np.random.Generator) -> dict[str, Any]:
     scheme = str(rng.choice([*SCHEMES, *LISTED]))
     places = rng.uniform(-1.0, SPREAD, 8 if scheme in LISTED else 2)
     if scheme in SCHEMES:  # near questions share a contour
-        places = np.concatenate([place + np.append(0.0, rng.normal(0, 0.2, 4)) for place in places])
+        places = np.concatenate([place + np.append(0.0, rng.normal(0, 0.2, BESIDE)) for place in places])
     return {
         "scheme": scheme,
         "noise": str(rng.choice(["gaussian", "laplace"])),
@@ -47,30 +50,52 @@ def drawn(rng: np.random.Generator) -> dict[str, Any]:
     }
 
 
-def _law(case: dict[str, Any]) -> tuple[Loss, Any]:
-    """One release, and the two mixtures of moved noise that it stands for; of fixed batches the Poisson sample."""
+def _law(case: dict[str, Any]) -> tuple[Loss, Any, Any]:
+    """One release, and the tests that lie below and above it: what some tables attain, and what is proved."""
     scheme, scale, rate = case["scheme"], case["scale"], case["rate"]
     noise = "gaussian" if scheme == "random sensitivity" else case["noise"]
     base, move = getattr(qw, noise)(scale), 1.0 / scale
+    if scheme == "fixed size":
+        law = _sampled(noise, move, mp.mpf(case["batch"][0]) / case["batch"][1])
+        return qw.fixed_size(base, *case["batch"]), factors.Moved(law), factors.Moved(law, symmetrised=True)
+    if scheme == "cut":
+        return _cut(case, base, noise, move)
     if scheme == "exchanged":
-        return qw.poisson(base, rate, "replace_one"), moved_noise.sampled_group(noise, move, rate, 1, True)
+        exact = factors.Moved(moved_noise.sampled_group(noise, move, rate, 1, True))
+        return qw.poisson(base, rate, "replace_one"), exact, exact
     if scheme == "group":
         size = max(case["size"], 2)
-        return qw.poisson(base, rate).group(size), moved_noise.sampled_group(noise, move, rate, size)
-    if scheme == "random sensitivity":
+        loss, law = qw.poisson(base, rate).group(size), moved_noise.sampled_group(noise, move, rate, size)
+    else:
         weights, moves = [1 - rate, 3 * rate / 4, rate / 4], [0.0, 1.0, 1.0 + case["share"]]
-        exact = moved_noise.gaussian_mixture([m / scale for m in moves], weights)
-        return qw.gaussian_mixture(moves, weights, scale), exact
-    batch, of = case["batch"]
-    return qw.fixed_size(base, batch, of), _sampled(noise, move, batch, of)
+        loss = qw.gaussian_mixture(moves, weights, scale)
+        law = moved_noise.gaussian_mixture([m / scale for m in moves], weights)
+    exact = factors.Moved(law.swapped() if case["side"] == "add" else law)
+    return loss.direction(case["side"]), exact, exact
 
 
-def _sampled(noise: str, move: float, batch: int, of: int) -> Any:
-    """The Poisson sample at rate batch / of, which no double need be."""
+def _sampled(noise: str, move: float, share: Any) -> Any:
+    """A Poisson sample at a rate that no double need be."""
     law = moved_noise.sampled_group(noise, move, 0.5, 1)
-    share = mp.mpf(batch) / of
     law.p = [1 - share, share]
     return law
+
+
+def _cut(case: dict[str, Any], base: Loss, noise: str, move: float) -> tuple[Loss, Any, Any]:
+    """Poisson batches that are cut: all others at zero; and two moves at once where a batch is full, which is told."""
+    records, rate = case["batch"][1], mp.mpf(case["rate"])
+    most = min(max(math.ceil(records * case["rate"] * (1 + case["share"])), 1), records - 1)
+
+    def beyond(size: int, least: int) -> Any:
+        return mp.fsum(mp.binomial(size, k) * rate**k * (1 - rate) ** (size - k) for k in range(least, size + 1))
+
+    full = beyond(records - 1, most)
+    inside = most * beyond(records, most + 1) / (records * full)
+    mean = rate * (1 - full) + full * inside
+    laws = [_sampled(noise, move, mean), _sampled(noise, move, rate), _sampled(noise, 2 * move, inside)]
+    low, whole, moved = (factors.Moved(law.swapped() if case["side"] == "add" else law) for law in laws)
+    loss = qw.truncated_poisson(base, case["rate"], most, records).direction(case["side"])
+    return loss, low, factors.Mixture([(1 - full, whole), (full, moved)])
 
 
 def composed(case: dict[str, Any]) -> Iterator[Any]:
@@ -84,30 +109,28 @@ def composed(case: dict[str, Any]) -> Iterator[Any]:
 
 
 def _smooth(case: dict[str, Any]) -> Iterator[Any]:
-    (one, law), count, scheme = _law(case), case["count"], case["scheme"]
-    words = f"{scheme}, {case['noise']}, composed"
-    if scheme == "fixed size":
-        if case["batch"][0] >= case["batch"][1]:
-            return
-        high = contour.Composition([(factors.Moved(law, symmetrised=True), count)])
-        low = contour.Composition([(factors.Moved(law), count)])
-        places = _places(high, case)
-        for place, (lower, upper) in zip(places, ends((count * one).delta(np.array(places))), strict=True):
-            note = f"epsilon {place!r}, {count} times"
-            yield at_most(f"{words}: both orders", high.delta(place) * (1 - NEAR), mp.mpf(upper), note)
-            attained = low.delta(place)
-            yield at_most(f"{words}: one pair of tables", attained * (1 - NEAR), mp.mpf(upper), note)
-            yield at_most(f"{words}: lower end", mp.mpf(lower), high.delta(place) * (1 + NEAR), note)
+    if case["scheme"] in BETWEEN and case["batch"][0] >= case["batch"][1]:
         return
-    if scheme != "exchanged":
-        one, law = one.direction(case["side"]), law.swapped() if case["side"] == "add" else law
-    loss, total = count * one, contour.Composition([(factors.Moved(law), count)])
-    places = _places(total, case)
-    for place, (lower, upper) in zip(places, ends(loss.delta(np.array(places))), strict=True):
-        yield _held(f"{words}: delta", total.delta(place), lower, upper, f"epsilon {place!r}, {count} times")
+    (one, below, above), count, scheme = _law(case), case["count"], case["scheme"]
+    words, loss = f"{scheme}, {case['noise']}, composed", case["count"] * one
+    high = contour.Composition([(above, count)])
+    places = _places(high, case)
+    found = ends(loss.delta(np.array(places)))
+    if scheme in BETWEEN:
+        low = contour.Composition([(below, count)])
+        for place, (lower, upper) in zip(places, found, strict=True):
+            note = f"epsilon {place!r}, {count} times"
+            proved, attained = high.delta(place), low.delta(place)
+            yield at_most(f"{words}: what is proved", proved * (1 - NEAR), mp.mpf(upper), note)
+            yield at_most(f"{words}: one pair of tables", attained * (1 - NEAR), mp.mpf(upper), note)
+            most = proved if scheme == "fixed size" else attained
+            yield at_most(f"{words}: lower end", mp.mpf(lower), most * (1 + NEAR) + TINY, note)
+        return
+    for place, (lower, upper) in zip(places, found, strict=True):
+        yield _held(f"{words}: delta", high.delta(place), lower, upper, f"epsilon {place!r}, {count} times")
     place = places[0]
     if place > 0:
-        share = float(total.delta(place))
+        share = float(high.delta(place))
         if 1e-100 < share < 1:
             lower, upper = next(iter(ends(loss.epsilon(share))))
             room = 1e-12 * (1 + place)  # the target is a double
@@ -157,33 +180,33 @@ def diverged(case: dict[str, Any]) -> Iterator[Any]:
         return
     if case["scheme"] in LISTED or case["batch"][0] >= case["batch"][1]:
         return
-    (one, law), count, scheme = _law(case), case["count"], case["scheme"]
-    fixed = scheme == "fixed size"
-    side = "worst" if fixed or scheme == "exchanged" else case["side"]
-    loss = count * (one if side == "worst" else one.direction(side))
-    low = factors.Moved(law.swapped() if side == "add" else law)
-    high = factors.Moved(law, symmetrised=True) if fixed else low
+    (one, _, above), count, scheme = _law(case), case["count"], case["scheme"]
+    loss = count * one
     for order in case["orders"]:
         if not 0 < order < 60 or order == 1:
             continue
         lower, upper = next(iter(ends(loss.renyi(order))))
         note = f"order {order!r}, {count} times"
         try:
-            least, most = (_divergence(factor, order) * count for factor in (low, high))
+            value = _divergence(above, order) * count
         except Refused as refusal:
             yield Skip(str(refusal))
             continue
         words = f"{scheme}, {case['noise']}: renyi"
-        if fixed:
-            yield at_most(words, most * (1 - NEAR), mp.mpf(upper), note)
-            yield at_most(f"{words}, lower end", mp.mpf(lower), most * (1 + NEAR), note)
+        if scheme in BETWEEN:
+            yield at_most(words, value * (1 - NEAR), mp.mpf(upper), note)
+            yield at_most(f"{words}, lower end", mp.mpf(lower), value * (1 + NEAR), note)
         else:
-            yield inside(words, lower, least * (1 - NEAR), most * (1 + NEAR), upper, note)
+            yield inside(words, lower, value * (1 - NEAR), value * (1 + NEAR), upper, note)
 
 
 def _divergence(factor: Any, order: float) -> Any:
     theta = mp.mpf(order) - 1
-    one, two = (factor.nodes(theta, 0.0, refine).log_mgf(theta) / theta for refine in (1.0, 1.3))
+    parts = factor.weighted if isinstance(factor, factors.Mixture) else [(mp.one, factor)]
+    one, two = (
+        mp.log(mp.fsum(w * mp.exp(part.nodes(theta, 0.0, refine).log_mgf(theta)) for w, part in parts)) / theta
+        for refine in (1.0, 1.3)
+    )
     if abs(one - two) > AGREED * abs(two):
         raise Refused(f"divergence of order {float(order):g}")
     return two

@@ -21,6 +21,7 @@ def from_dp_accounting(event: Any, *, neighbors: Any = "add_remove") -> Loss:
 
     - `GaussianDpEvent`, `LaplaceDpEvent`, `DiscreteLaplaceDpEvent`: noise on a sum of values of bounded norm; an
       exchanged record moves it twice as far.
+    - `DiscreteGaussianDpEvent`: its law for one number, its zCDP for vectors; twice the sensitivity for exchanges.
     - `ZCDpEvent` without xi, `EpsilonDeltaDpEvent`, `ExponentialMechanismDpEvent`, `PermuteAndFlipDpEvent`: the
       guarantee that they state, for whichever records are meant.
     - `RandomizedResponseDpEvent`: its exact pair, for exchanged or zeroed records.

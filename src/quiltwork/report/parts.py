@@ -52,12 +52,12 @@ def tone_of(word: str) -> Tone:
     return "good" if word == "met" else "bad"
 
 
-def loss_fact(epsilon: Bracket, delta: float, label: str = "Certified privacy loss") -> Fact:
-    """The safe end of epsilon, with both ends under it; how they were found stands with the reasons."""
+def loss_fact(epsilon: Bracket, delta: float, label: str = "Certified privacy loss", wide: str = "") -> Fact:
+    """The safe end of epsilon, with both ends under it, and why these are wide if they are."""
     at = f"at delta {single(delta)}"
     if math.isinf(float(epsilon.upper)):
         return Fact(label, "epsilon is not bounded", at, "bad")
-    wider = "" if epsilon.met else f", wider than asked: {narrower(epsilon.method)}"
+    wider = "" if epsilon.met else f", wider than asked: {wide or narrower(epsilon.method)}"
     value = f"epsilon {AT_MOST} {at_most(float(epsilon.upper))}"
     return Fact(label, value, f"{at}; the truth lies between {ends(epsilon)}{wider}")
 

@@ -8,6 +8,7 @@ Reference: theory/sampling.md section 11.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -20,7 +21,7 @@ from quiltwork.compose.matrix_mechanism import tree_aggregation
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.families.gaussian import Gaussian
 from quiltwork.losses.families.sampling.truncated_poisson import TruncatedPoisson
-from quiltwork.numbers.stated import Stated, below, log_above
+from quiltwork.numbers.stated import Stated, above, below, log_above
 
 NOISE = ("GaussianDpEvent", "LaplaceDpEvent", "DiscreteLaplaceDpEvent")  # added to a sum of records
 NON_PRIVATE = "NonPrivateDpEvent"
@@ -86,6 +87,25 @@ def _discrete_laplace(event: Any, relation: str) -> Loss:
         return compose()
     rate = noise(event, "noise_parameter", given)  # of decay; the peer, too, takes none for a release without noise
     return losses.discrete_laplace(below(1 / Stated(rate).most), moved)
+
+
+def _discrete_gaussian(event: Any, relation: str) -> Loss:
+    """Noise on one whole number exactly, on a vector of them by its zCDP, which adds up over coordinates.
+
+    Whether the sensitivity is that of an exchange, or of one value, is not said: for exchanged records it is doubled.
+    Reference: Canonne, Kamath and Steinke 2020, Theorem 14.
+    """
+    given, sensitivity, dimension = fields(event, "sigma", "sensitivity", "dimension")
+    moved = NEIGHBORS[relation] * checks.non_negative(f"{name_of(event)}.sensitivity", sensitivity)
+    one = dimension is not None and checks.count(f"{name_of(event)}.dimension", dimension, 1) == 1
+    sigma = checks.non_negative(f"{name_of(event)}.sigma", given)
+    if not moved:
+        return compose()
+    if not sigma:
+        noise(event, "sigma", given)
+    if one:
+        return losses.discrete_gaussian(sigma, math.ceil(moved))
+    return losses.zcdp(above((Stated(moved).most / Stated(sigma).least) ** 2 / 2))
 
 
 def _concentrated(event: Any, relation: str) -> Loss:
@@ -200,6 +220,7 @@ LEAVES: dict[str, Callable[[Any, str], Loss]] = {
     "GaussianDpEvent": _gaussian,
     "LaplaceDpEvent": _laplace,
     "DiscreteLaplaceDpEvent": _discrete_laplace,
+    "DiscreteGaussianDpEvent": _discrete_gaussian,
     "ZCDpEvent": _concentrated,
     "EpsilonDeltaDpEvent": _approximate,
     "RandomizedResponseDpEvent": _randomized_response,

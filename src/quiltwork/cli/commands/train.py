@@ -99,5 +99,5 @@ def _checkpoint(path: Path) -> Any:
     try:
         return torch.load(path, map_location="cpu", weights_only=True, mmap=True)
     except Exception as error:  # of torch, of pickle, of the archive
-        line = " ".join(str(error).split())[:200]
+        line = " ".join(str(error).split()).partition(". ")[0][:200]  # advice to trust the file follows
         raise InvalidPlan(str(path), f"must be a checkpoint of plain values that torch wrote ({line})") from None

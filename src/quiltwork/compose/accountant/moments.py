@@ -34,10 +34,14 @@ LogMoments = Callable[[FloatArray], FloatArray]
 
 
 def pair_moments(pairs: Counted) -> LogMoments | None:
-    """K of pairs, nudged up past its rounding; +inf where it overflows. None when some pair has no transform."""
+    """K of pairs, nudged up past its rounding; +inf where it overflows. None when some pair has no transform.
+
+    A symmetrised pair has at most the moment M_R + M_A - 1 of the pair it is made of and of that one's swap: of each
+    loss -x < 0, of P mass p and Q mass p e^x, it leaves out p (e^(-tx) - 1) + p e^x (e^(tx) - 1) >= 0.
+    """
     engine = ContourEngine.of(pairs)
     if engine is None:
-        return None
+        return _symmetrised_moments(pairs)
 
     def moments(theta: FloatArray) -> FloatArray:
         found = np.full(theta.size, np.inf)
@@ -48,6 +52,23 @@ def pair_moments(pairs: Counted) -> LogMoments | None:
             except TooCostly:
                 break
         return nudged(found, engine.room(theta))
+
+    return moments
+
+
+def _symmetrised_moments(pairs: Counted) -> LogMoments | None:
+    known: list[tuple[LogMoments, LogMoments, int]] = []
+    for pair, count in pairs:
+        if not isinstance(pair, SymmetrisedPair):
+            return None
+        removed, added = pair_moments([(pair.removed, 1)]), pair_moments([(pair.added, 1)])
+        if removed is None or added is None:
+            return None
+        known.append((removed, added, count))
+
+    def moments(theta: FloatArray) -> FloatArray:
+        logs = [count * np.log1p(np.expm1(one(theta)) + np.expm1(two(theta))) for one, two, count in known]
+        return np.asarray(np.sum(logs, axis=0) * (1 + 16 * UNIT))
 
     return moments
 

@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 
 from quiltwork import checks
-from quiltwork.errors import InvalidParameter
+from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.dominating_pair import Lattice, Pair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.pure import response_pair
@@ -61,6 +61,13 @@ class RandomizedResponse(Family):
             stated=True,
         )
         return {"both": pair}
+
+    def group(self, size: int) -> Family:
+        raise Unsupported(
+            "group privacy of randomized response",
+            "not built here: whether each record of the group answers for itself is not stated",
+            "n * randomized_response(...) is exact if each does, and pure(n * epsilon) is safe whatever they do",
+        )
 
     def costs(self) -> Costs:
         return Costs(epsilon=typed(self.epsilon))

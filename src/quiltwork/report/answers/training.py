@@ -209,7 +209,7 @@ def _answered(
 def check_noise(noise_multiplier: float, sampling: str) -> None:
     """Refuse noise with which a report would take long and say nothing: epsilon in the hundreds, or none."""
     least = LEAST_NOISE[sampling]
-    if not least <= noise_multiplier <= MOST_NOISE:
+    if not least <= checks.positive("noise_multiplier", noise_multiplier) <= MOST_NOISE:
         hint = "nobody is protected by less, and more tells nothing; quiltwork.training prices any"
         raise InvalidParameter("noise_multiplier", noise_multiplier, f"from {least} to {MOST_NOISE:g}", hint)
 

@@ -4,8 +4,12 @@ n labels, each of one of t steps: E_Q S^n = t^-n sum of e^(s^2 c) over all, c th
 That is n! times the coefficient of y^n in (sum_k e^(s^2 k(k-1)/2) (y/t)^k / k!)^t, a power of a series of positive
 terms: nothing is lost but rounding. K(a) = log E_Q S^a is convex with K(0) = K(1) = 0, so that between whole orders it
 lies under their chord and above the chords beside them, extended. At any order the sum of all outputs, N(s / sqrt t),
-loses no more and one step alone (Jensen) no less; adding the record, E_Q S^-theta is at most the moment of the
-geometric mean, and
+loses no more and one step alone (Jensen) no less. Beyond the sums, where one ratio decides: (sum X)^a >= sum X^a,
+and E_Q S^a = E_P X (S)^(a-1) with one X from P, whose norms add up (Minkowski) to those of one step, hence
+
+    e^(-(a-1) log t) <= E_Q S^a / E_Q X^a <= (1/t + (1 - 1/t) e^(-s^2))^(a-1),   a >= 2.
+
+Adding the record, E_Q S^-theta is at most the moment of the geometric mean, and
 
     E_Q S^-theta = 1/Gamma(theta) int z^(theta-1) (E e^(-z X/t))^t dz,
 
@@ -30,17 +34,22 @@ from quiltwork.checks import FloatArray
 from quiltwork.losses.transforms.lognormal import lognormal
 from quiltwork.numbers.rounding import UNIT
 
-LENGTHS = (16, 64, 256, 512)  # orders up to which moments are summed up; beyond, one step bounds them
+LENGTHS = (16, 64, 256, 512)  # orders up to which moments are summed up
 CELL, LEAST_POWER = 0.01, 1e-6  # of log z; up to which the power counts as 1
 Ends = tuple[float, float]
 
 
 def removed_moment(mu: float, steps: int, order: float) -> Ends:
     """Ends of log E_Q S^order, order > 0."""
+    if math.isinf(order):
+        return 0.0, math.inf
     low, high = _gaussian(mu, steps, order * (order - 1))
     last = math.floor(order)
-    if order < 1 or last + 2 > LENGTHS[-1]:
+    if order < 1:
         return low, high
+    if last + 2 > LENGTHS[-1]:
+        least, most = _one_decides(mu, steps, order)
+        return max(low, least), min(high, most)
     below, above = _whole_orders(mu, steps, next(n for n in LENGTHS if n >= last + 2))
     if order == last:
         return max(low, float(below[last])), min(high, float(above[last]))
@@ -50,6 +59,14 @@ def removed_moment(mu: float, steps: int, order: float) -> Ends:
     after = below[last + 1] - (1 - share) * (above[last + 2] - below[last + 1])
     hair = 8 * UNIT * (1 + abs(float(above[last + 2])))
     return max(low, float(before) - hair, float(after) - hair), min(high, float(chord) + hair)
+
+
+def _one_decides(mu: float, steps: int, order: float) -> Ends:
+    """Ends where the largest ratio decides, order >= 2."""
+    whole = mu * mu / 2 * order
+    ends = whole - math.log(steps), whole + math.log(1 / steps + (1 - 1 / steps) * math.exp(-mu * mu))
+    hair = 32 * UNIT * (1 + whole + math.log(steps))
+    return (order - 1) * (ends[0] - hair), (order - 1) * (ends[1] + hair)
 
 
 def added_moment(mu: float, steps: int, theta: float) -> Ends:

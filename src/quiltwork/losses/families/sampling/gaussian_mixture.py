@@ -17,7 +17,7 @@ import attrs
 import numpy as np
 
 from quiltwork import checks
-from quiltwork.errors import InvalidParameter
+from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.families.sampling.sampled_group import one_sided
 from quiltwork.losses.family import NUMBERS, POSITIVE, Family, parameter
 from quiltwork.losses.moved_noise import MovedNoisePair
@@ -78,6 +78,13 @@ class GaussianMixture(Family):
         moves = self._moves()
         weights = [np.array(values) for values in one_sided([weight for _, weight in moves])]
         return MovedNoisePair(GaussianNoise(), np.array([move for move, _ in moves]), *weights)
+
+    def group(self, size: int) -> Family:
+        raise Unsupported(
+            "group privacy of a random sensitivity",
+            "not built here: how the sensitivities of several records depend on each other is not stated",
+            "gaussian(sigma, the largest sensitivity).group(n) is safe",
+        )
 
     def subsampled(self, rate: float) -> Family:
         """A record that is not sampled has sensitivity 0."""

@@ -42,6 +42,7 @@ MOST, MOST_KEPT = 1 << 16, 1 << 14  # samples; in a document
 FINEST = 2.0**-22  # spacing
 ROUNDS = 24
 WORST = 1e-12  # a function that bends the wrong way by more, and by more than its rounding noise, is not convex
+SINGLE = 2.0**-22  # four roundings of single precision
 NOISIEST = 1e-6  # rounding noise of a function that can still be held
 TAIL = 6  # slacks of P or Q mass at either end that count as revealed: their losses would be noise
 USUAL = 1 / 64  # step when nobody asked for a width
@@ -74,6 +75,7 @@ def accuracy(function: Function) -> float:
     """SLACK, or the rounding noise of f: how far it rises above chords so short that nothing else could bend it up.
 
     A function of 1 - alpha is a staircase where alpha is below the roundoff, and may be steep there: its stairs count.
+    One in single precision has stairs everywhere, and rounds its argument as well.
     """
     if isinstance(function, Table):
         return function.noise
@@ -86,7 +88,9 @@ def accuracy(function: Function) -> float:
     steps = 4.0 * float(
         np.max(_risen(stairs, _values(function, stairs)))
     )  # half a stair shows at least a quarter of it
-    return max(SLACK, min(max(noise, steps if steps > WORST else 0.0), NOISIEST))
+    inner = beta[(beta > 0) & (beta < 1)]
+    single = SINGLE if inner.size and np.array_equal(inner, inner.astype(np.float32)) else 0.0
+    return max(SLACK, min(max(noise, steps if steps > WORST else 0.0, single), NOISIEST))
 
 
 def seen_accuracy(function: Function, spacing: float) -> float:
