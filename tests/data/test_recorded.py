@@ -108,8 +108,8 @@ def test_foursquare_refuses_what_is_no_folder_of_it(tmp_path):
         data.foursquare(tmp_path)
     with pytest.raises(InvalidParameter, match="at most 10"):
         data.foursquare(tmp_path, days=10, fit_days=11)
-    (tmp_path / POIS).write_bytes(b"4b1\t1\t2\tBar\tJP\n\xff\xfe\t")
-    with pytest.raises(InvalidParameter, match="UTF-8"):
+    (tmp_path / POIS).write_bytes(b"4b1\t1\t2\tBar\tJP\n\xff\xfe\t\n" + b"4b2\t1\t2\tBar\tJP\n" * 9)
+    with pytest.raises(InvalidParameter, match="line 2': this is not UTF-8"):
         data.foursquare(tmp_path)
 
 
