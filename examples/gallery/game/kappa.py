@@ -22,7 +22,7 @@ from examples.gallery.game.attacks import (
     table,
     trained_times,
 )
-from examples.gallery.game.people import genomes, size, told
+from examples.gallery.game.people import genomes, size, told, whose
 from examples.gallery.game.printed import ADAPTIVE, BAYESIAN, FIXED, PRINTED_TABLE_3, Printed
 from examples.gallery.item import Check, Effort, Finding, Item, Study
 from quiltwork.game.people.population import Population
@@ -54,7 +54,7 @@ def sentence(found: Attacked, effort: Effort) -> str:
     """What was trained and attacked, with the numbers of the paper's attackers and of the ladder."""
     best = found[BEST]
     return (
-        f"Simulated genomes, {told(people(effort))}, {trained_times(effort)} of {size(effort).steps} steps; released "
+        f"{whose(effort)}, {told(people(effort))}, {trained_times(effort)} of {size(effort).steps} steps; released "
         f"shares are off by {found.error:.4f}. In the loop the Bayesian attacker has AUC {found[BAYESIAN].said}, fixed "
         f"LRT {found[FIXED].said}, adaptive LRT {found[ADAPTIVE].said}; retrained, {best.who} has {best.said}."
     )
@@ -84,7 +84,7 @@ def column(kappa: float, found: Attacked, effort: Effort) -> Finding:
         "attributes. The printed adaptive areas are below one half, ours are of completed "
         f"curves. {reason(found)}"
     )
-    grid = table(found, printed, f"Table 3, kappa {kappa:g}: printed areas, and all attackers on simulated genomes")
+    grid = table(found, printed, f"Table 3, kappa {kappa:g}: printed areas, and all attackers")
     return Finding(sentence(found, effort), why, checks, [grid])
 
 

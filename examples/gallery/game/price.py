@@ -11,7 +11,7 @@ import attrs
 from examples.gallery.game import pictures
 from examples.gallery.game.attacks import BEST, Attacked, attacked, learned, paper_network
 from examples.gallery.game.kappa import LOOP
-from examples.gallery.game.people import genomes, size, told
+from examples.gallery.game.people import genomes, size, told, whose
 from examples.gallery.game.printed import BAYESIAN
 from examples.gallery.item import Check, Effort, Finding, alone
 from quiltwork.document.blocks import Grid
@@ -83,7 +83,7 @@ def by_kappa(effort: Effort) -> dict[str, Finding]:
     )
     return {
         "game-appendix-p7": Finding(
-            f"Simulated genomes, {told(population)}. In the loop the area goes from {means[0]:.3f} at kappa 0 to "
+            f"{whose(effort)}, {told(population)}. In the loop the area goes from {means[0]:.3f} at kappa 0 to "
             f"{means[-1]:.3f} at {KAPPAS[-1]:g}, the best retrained one from {best[0].mean:.3f} to "
             f"{best[-1].mean:.3f}. Publishing the candidates' mean has error {constant.error:.4f} and tells nothing: "
             f"the learned defence has a larger error at kappa {', '.join(f'{k:g}' for k in useless) or 'none'}.",

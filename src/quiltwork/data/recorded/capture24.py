@@ -21,7 +21,6 @@ from pathlib import Path
 
 import numpy as np
 
-from quiltwork import checks
 from quiltwork.data.recorded.recorded import Recorded, folder_of
 from quiltwork.errors import InvalidParameter
 from quiltwork.files import FilePath, PeopleFile
@@ -40,7 +39,6 @@ _ROWS = "lines of time, x, y, z and annotation"
 def capture24(folder: FilePath, *, held_out: int = 8, seed: int = 0) -> Recorded:
     """People's activities by age group, one entry a bout; `held_out` people of each group are for testing."""
     where = folder_of(folder, f"{PEOPLE}, {DICTIONARY} and P*.csv.gz")
-    out, rng = checks.count("held_out", held_out), np.random.default_rng(checks.count("seed", seed))
     labels, ages = _labels(where), _ages(where)
     recordings = sorted(path for path in where.glob("P*.csv*") if path.name.endswith((".csv", ".csv.gz")))
     if not recordings:
@@ -52,13 +50,6 @@ def capture24(folder: FilePath, *, held_out: int = 8, seed: int = 0) -> Recorded
         if name not in ages:
             reason = f"recording {place} of {len(names)}, in order of names, is of nobody in it"
             raise InvalidParameter("folder", PEOPLE, "a line for each recording", reason)
-    group = np.array([ages[name] for name in names])
-    testing = np.zeros(len(names), dtype=np.bool_)
-    for age, words in enumerate(AGES):
-        members = np.flatnonzero(group == age)
-        if members.size and members.size <= out:
-            raise InvalidParameter("held_out", out, f"less than {members.size}, the people of age {words}")
-        testing[rng.permutation(members)[:out]] = True
     who, when, state = [], [], []
     for person, path in enumerate(recordings):
         shown = f"recording {person + 1} of {len(names)}, in order of names"  # a name of a file is a person's
@@ -68,8 +59,9 @@ def capture24(folder: FilePath, *, held_out: int = 8, seed: int = 0) -> Recorded
             state.append(activity)
     if not who:
         raise InvalidParameter("folder", str(where), "recordings with annotations", "nothing in them is annotated")
-    persons = np.asarray(who)
-    return Recorded.sorted(ACTIVITIES, AGES, who, when, state, group[persons], ~testing[persons], "Capture24")
+    group = np.array([ages[name] for name in names])[who]
+    found = Recorded.sorted(ACTIVITIES, AGES, who, when, state, group, np.ones(len(who)), "Capture24")
+    return found.hold_out(held_out, seed)
 
 
 def _table(file: PeopleFile, columns: tuple[str, ...]) -> Iterator[tuple[int, list[str]]]:

@@ -58,6 +58,21 @@ class Recorded:
             column.setflags(write=False)
         return cls(tuple(states), tuple(group_names), *columns, name)
 
+    def hold_out(self, people: int, seed: int = 0) -> Recorded:
+        """The same entries with so many people of each group, chosen by `seed`, for testing, and all others to fit."""
+        out, rng = checks.count("held_out", people), np.random.default_rng(checks.count("seed", seed))
+        _, first = np.unique(self.who, return_index=True)
+        group = self.group[first]
+        testing = np.zeros(len(group), dtype=np.bool_)
+        for place, name in enumerate(self.group_names):
+            members = np.flatnonzero(group == place)
+            if members.size and members.size <= out:
+                raise InvalidParameter("held_out", out, f"less than {members.size}, the people of {name}")
+            testing[rng.permutation(members)[:out]] = True
+        fit = ~testing[self.who]
+        fit.setflags(write=False)
+        return attrs.evolve(self, fit=fit)
+
     def __len__(self) -> int:
         return len(self.state)
 
