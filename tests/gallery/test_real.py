@@ -32,7 +32,7 @@ def visits(tmp_path):
     names = [f"v{country}{place}\t0\t0\t{STATES[place]}\t{country}\n" for country in "AB" for place in range(6)]
     lines = []
     for person in range(30):
-        for day in sorted(rng.integers(0, 490, 40).tolist()):
+        for day in sorted(rng.integers(0, 450, 40).tolist()):
             month, of = divmod(day, 28)
             clock = f"{day % 24:02d}:{person:02d}:{day % 60:02d} +0000 {2012 + month // 12}"
             venue = f"v{'AB'[person % 2]}{min(rng.geometric(0.4) - 1, 5)}"
