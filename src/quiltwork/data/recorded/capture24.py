@@ -68,18 +68,25 @@ def _table(file: PeopleFile, columns: tuple[str, ...]) -> Iterator[tuple[int, li
     """The wanted columns of a small CSV file, line by line."""
     lines = iter(file)
     number, first = next(lines, (1, ""))
-    header = next(csv.reader([first]), [])
+    header = _cells(file, number, first)
     missing = [column for column in columns if column not in header]
     if missing:
         file.refuse(number, f"there is no column {missing[0]}")
     places = [header.index(column) for column in columns]
     for number, line in lines:
-        cells = next(csv.reader([line]), [])
+        cells = _cells(file, number, line)
         if not cells:
             continue
         if len(cells) != len(header):
             file.refuse(number, f"it has {len(cells)} values instead of {len(header)}")
         yield number, [cells[place].strip() for place in places]
+
+
+def _cells(file: PeopleFile, number: int, line: str) -> list[str]:
+    try:
+        return next(csv.reader([line]), [])
+    except csv.Error:
+        file.refuse(number, "it cannot be split into values")
 
 
 def _small(where: Path, name: str, columns: tuple[str, ...]) -> PeopleFile:

@@ -94,7 +94,8 @@ def _sites(file: PeopleFile, chromosome: str | None, rarest: float) -> tuple[lis
             hint = "ask for one chromosome, or a larger `rarest`"
             raise InvalidParameter("path", file.shown, f"a file of at most {MAX_ENTRIES} genotypes", hint)
     if not people:
-        file.refuse(number, "there is no line #CHROM up to it" if number else "there is nothing in it")
+        missing = "no line #CHROM" if number else "nothing"
+        raise InvalidParameter("path", file.shown, _ALLOWED, f"there is {missing} in it")
     return columns, names, left_out
 
 
