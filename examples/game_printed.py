@@ -77,7 +77,8 @@ def released(game: Game) -> SummaryStatistics:
 
 def played(defender: Generative, population: Population, chosen: argparse.Namespace) -> tuple[Game, list[Any]]:
     """Train as many steps as the defender says, from the checkpoint if there is one, and watch the loop."""
-    game, path = Game(defender.settings(*population.size), Statistic(population), chosen.seed), []
+    game = Game(defender.settings(*population.size), Statistic(population), chosen.seed)
+    path: list[Any] = []
     file: Path | None = chosen.checkpoint
     watched = None if file is None else file.with_suffix(".json")
     if file is not None and watched is not None and file.exists():

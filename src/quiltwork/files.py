@@ -7,10 +7,10 @@ import os
 import secrets
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import Any, NoReturn
 
 import attrs
 
@@ -63,8 +63,12 @@ class PeopleFile:
     path: Path
     parameter: str
     allowed: str
-    shown: str = attrs.field(default=attrs.Factory(lambda self: str(self.path), takes_self=True))
+    shown: str = attrs.field()
     member: str = ""
+
+    @shown.default
+    def _whole_path(self) -> str:
+        return str(self.path)
 
     def __iter__(self) -> Iterator[tuple[int, str]]:
         """Lines with their numbers from 1, without their ends and without a byte-order mark."""
@@ -84,7 +88,7 @@ class PeopleFile:
         raise InvalidParameter(self.parameter, f"{self.shown}, line {line}", self.allowed, reason)
 
     @contextmanager
-    def _opened(self) -> Iterator[IO[bytes]]:
+    def _opened(self) -> Iterator[Iterable[bytes]]:
         if self.member:
             with zipfile.ZipFile(self.path) as archive, archive.open(self.member) as stream:
                 yield stream
