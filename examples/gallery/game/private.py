@@ -8,7 +8,17 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from examples.gallery.game import pictures
-from examples.gallery.game.attacks import BEST, CLASH, Attacked, as_printed, at_least, attacked, in_order, table
+from examples.gallery.game.attacks import (
+    BEST,
+    CLASH,
+    PEOPLE,
+    Attacked,
+    as_printed,
+    at_least,
+    attacked,
+    in_order,
+    table,
+)
 from examples.gallery.game.kappa import HALF, people
 from examples.gallery.game.people import genomes, told, whose
 from examples.gallery.game.printed import (
@@ -50,6 +60,7 @@ def _ahead(arms: Mapping[float, Attacked]) -> Check:
         "adaptive LRT has the larger mean area at one epsilon at least",
         any(lead > 0 for lead in leads.values()),
         printed="slightly outperforms",
+        needs=PEOPLE,
         ours=", ".join(f"{lead:+.4f} at {epsilon:g}" for epsilon, lead in leads.items()),
     )
 
