@@ -21,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
+from quiltwork import checks
 from quiltwork.data.recorded.recorded import Recorded, folder_of
 from quiltwork.errors import InvalidParameter
 from quiltwork.files import FilePath, PeopleFile
@@ -39,6 +40,7 @@ _ROWS = "lines of time, x, y, z and annotation"
 def capture24(folder: FilePath, *, held_out: int = 8, seed: int = 0) -> Recorded:
     """People's activities by age group, one entry a bout; `held_out` people of each group are for testing."""
     where = folder_of(folder, f"{PEOPLE}, {DICTIONARY} and P*.csv.gz")
+    out, chosen = checks.count("held_out", held_out), checks.count("seed", seed)  # before an hour of reading
     labels, ages = _labels(where), _ages(where)
     recordings = sorted(path for path in where.glob("P*.csv*") if path.name.endswith((".csv", ".csv.gz")))
     if not recordings:
@@ -61,7 +63,7 @@ def capture24(folder: FilePath, *, held_out: int = 8, seed: int = 0) -> Recorded
         raise InvalidParameter("folder", str(where), "recordings with annotations", "nothing in them is annotated")
     group = np.array([ages[name] for name in names])[who]
     found = Recorded.sorted(ACTIVITIES, AGES, who, when, state, group, np.ones(len(who)), "Capture24")
-    return found.hold_out(held_out, seed)
+    return found.hold_out(out, chosen)
 
 
 def _table(file: PeopleFile, columns: tuple[str, ...]) -> Iterator[tuple[int, list[str]]]:
