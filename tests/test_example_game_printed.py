@@ -62,3 +62,14 @@ def test_a_stopped_run_goes_on_where_it_was(tmp_path):
     assert json.loads((tmp_path / "whole.json").read_text())["settings"]["hidden"] == [256, 256]
     with pytest.raises(SystemExit):
         example.main([*asked, "--kappa", "0", "1", *kept])
+
+
+def test_the_range_of_the_errata_is_that_of_the_records():
+    page = " ".join((ROOT / "docs/errata.md").read_text(encoding="utf-8").split())
+    low, high = map(
+        float, re.search(r"passes through everything from (0\.\d+) to (0\.\d+) while both learn", page).groups()
+    )
+    areas = [area for record in RECORDS for arm in record["arms"] for _, area in arm.get("path", [])]
+    assert round(min(areas), 2) == low
+    assert round(max(areas), 2) == high
+    assert min(arm["areas"]["ridge"][1] for record in RECORDS for arm in record["arms"]) > 0.915
