@@ -20,7 +20,7 @@ def told(records):
     found = [float(number) for number in re.findall(r"\b[01]\.\d{2,4}\b", section)]
     spans = [area for record in records for arm in record["arms"] for area in arm["areas"].values()]
     paths = [area for record in records for arm in record["arms"] for _, area in arm.get("path", [])]
-    printed = (0.52, 0.988)
+    printed = (0.5205, 0.5026)
     assert len(found) > 4
     return [
         number
