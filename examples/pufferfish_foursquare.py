@@ -2,6 +2,7 @@
 
     python examples/pufferfish_foursquare.py build/pufferfish
     python examples/pufferfish_foursquare.py build/pufferfish --quick
+    python examples/pufferfish_foursquare.py build/pufferfish --data FOLDER      on the published check-ins
 
 Seventy-eight kinds of places, forty countries of very unequal size, ten million visits.  What are the three, or five,
 most frequent kinds of places of each country?  Nobody's place at any time may be told apart, even by those who know how
@@ -16,7 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from quiltwork.data.generators import Population, foursquare_like
+from quiltwork.data import foursquare
+from quiltwork.data.generators import foursquare_like
 
 try:
     from examples import pufferfish_tables as shared
@@ -29,15 +31,16 @@ TABLES = {3: (2, 3), 5: (7, 8)}
 
 
 def populations(
-    count: int, trials: int, epsilons: tuple[float, ...]
-) -> tuple[dict[int, list[shared.Results]], list[shared.Budget], Population]:
+    count: int, trials: int, epsilons: tuple[float, ...], data: str | None = None
+) -> tuple[dict[int, list[shared.Results]], list[shared.Budget], shared.Crowd]:
     """The experiment for 3 and 5 places on several populations; budgets and population are the first."""
+    seen = None if data is None else shared.Observed.of(foursquare(data))
     results: dict[int, list[shared.Results]] = {places: [] for places in TABLES}
-    kept: list[tuple[list[shared.Budget], Population]] = []
+    kept: list[tuple[list[shared.Budget], shared.Crowd]] = []
     for seed in range(FIRST_SEED, FIRST_SEED + count):
         rng = np.random.default_rng(seed)
-        population = foursquare_like(rng)
-        allowed = shared.budgets(population, epsilons)
+        population = seen or foursquare_like(rng)
+        allowed = kept[0][0] if seen and kept else shared.budgets(population, epsilons)
         for places, found in results.items():
             found.append(shared.experiment(population, allowed, places, trials, rng))
         kept = kept or [(allowed, population)]
@@ -70,33 +73,41 @@ def matched(results: dict[int, shared.Results]) -> str:
     return "\n".join(lines)
 
 
-def main(folder: str = "build/pufferfish", *, quick: bool = False) -> Path:
+def main(folder: str = "build/pufferfish", *, quick: bool = False, data: str | None = None) -> Path:
     """Run everything, print it and write it."""
     count, trials, epsilons = (1, 20, (0.5, 5.0)) if quick else (3, 200, shared.EPSILONS)
-    results, allowed, population = populations(count, trials, epsilons)
+    results, allowed, population = populations(count, trials, epsilons, data)
     mean = {places: shared.mean(found) for places, found in results.items()}
     what = ("Acc@k", "Hit Rate, NDCG and l1")
-    parts: list[shared.Grid | str] = [
+    groups = (0,) if quick else (0, 19, 39)
+    words = (
         f'All numbers but those headed "paper" are simulated: means over {count} populations, {trials} rankings of\n'
         f"each country. First of them:\n{repr(population)[1:-1]}, longest sequence {population.longest}.\n"
-        "The generator was calibrated to Tables 2 and 3: that they come out alike is no replication.",
+        "The generator was calibrated to Tables 2 and 3: that they come out alike is no replication."
+    )
+    if data is not None:
+        groups = tuple(group for group in groups if group < len(population.group_names))
+        words = shared.recorded_words(population, count, trials)
+    parts: list[shared.Grid | str] = [
+        words,
         shared.entry_grid(allowed, "What one entry may leak (first population)"),
         *(
             shared.layout(table, mean[places], f"Table {table}: {words}, top {places} of 78 places")
             for places, tables in TABLES.items()
             for table, words in zip(tables, what, strict=True)
         ),
-        matched(mean),
+        *([] if data else [matched(mean)]),
         compared(results),
-        *shared.released(population, 1.0, 3, groups=(0,) if quick else (0, 19, 39)),
+        *shared.released(population, 1.0, 3, groups=groups),
     ]
     shared.show(parts)
-    return shared.write(folder, "foursquare", TITLE, parts)
+    return shared.write(folder, "foursquare", TITLE if data is None else "Recorded visits (Foursquare)", parts)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=TITLE)
     parser.add_argument("folder", nargs="?", default="build/pufferfish")
     parser.add_argument("--quick", action="store_true", help="one population, two epsilons, few trials")
+    parser.add_argument("--data", default=None, help="the folder with the two published files")
     options = parser.parse_args()
-    print(main(options.folder, quick=options.quick))
+    print(main(options.folder, quick=options.quick, data=options.data))

@@ -18,6 +18,7 @@ OpenDP: see `released`.
 from __future__ import annotations
 
 import importlib.util
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -25,6 +26,8 @@ import attrs
 import numpy as np
 
 from quiltwork.data.generators import Population
+from quiltwork.data.recorded.recorded import Recorded
+from quiltwork.errors import PrivateFitWarning
 from quiltwork.pufferfish import MarkovChain, per_entry_epsilon, top_k
 from quiltwork.pufferfish.ranking_metrics import score
 
@@ -93,6 +96,60 @@ PAPER: dict[int, tuple[tuple[float, ...], ...]] = {
 }  # fmt: skip
 
 
+# ---- recorded people
+
+
+SMOOTHING = 1e-5  # of appendix D.2
+
+
+@attrs.frozen(eq=False, repr=False)
+class Observed:
+    """Recorded people as the paper takes them: a chain fitted on one part, rankings of the other part's counts.
+
+    The rankings are simulations about a mechanism.  They protect nobody: counts are facts, and for check-ins the chain
+    is fitted on earlier days of the same people.
+    """
+
+    transition: np.ndarray
+    states: tuple[str, ...]
+    group_names: tuple[str, ...]
+    counts: np.ndarray
+    known: np.ndarray  # counts of the other part, for guessing
+    longest: int
+    words: str
+
+    @classmethod
+    def of(cls, found: Recorded) -> Observed:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PrivateFitWarning)  # said above
+            chain = MarkovChain.fit(found.sequences("fit"), states=range(len(found.states)), smoothing=SMOOTHING)
+        counts = found.counts("test")
+        there = np.flatnonzero(counts.sum(axis=1))
+        lengths = np.bincount(found.who[found.rows("test")])
+        names = tuple(found.group_names[group] for group in there)
+        words = f"{repr(found)[1:-1]}, of which {int(counts.sum())} to test with"
+        return cls(chain.transition, found.states, names, counts[there], found.counts("fit"), int(lengths.max()), words)
+
+    def chain(self, group: int) -> np.ndarray:
+        """One chain serves every group."""
+        return self.transition
+
+    def __repr__(self) -> str:
+        return f"<{self.words}>"
+
+
+Crowd = Population | Observed
+
+
+def recorded_words(population: Crowd, count: int, trials: int) -> str:
+    """What the numbers of a run on recorded people are."""
+    return (
+        f"Noise is simulated, people are recorded: means over {count} runs, {trials} rankings of each group.\n"
+        f"{repr(population)[1:-1]}, longest sequence {population.longest}.\n"
+        "Counts and scores are facts about these people, and no releases."
+    )
+
+
 # ---- the privacy side: no noise, no data
 
 
@@ -107,7 +164,7 @@ class Budget:
     size: int
 
 
-def budgets(population: Population, epsilons: Sequence[float] = EPSILONS) -> list[Budget]:
+def budgets(population: Crowd, epsilons: Sequence[float] = EPSILONS) -> list[Budget]:
     """Per-entry epsilons for the prior that holds for every group: the population's chain."""
     prior = MarkovChain(population.transition)
     curve = prior.influence()
@@ -169,7 +226,7 @@ def best_first(noisy: np.ndarray, places: int) -> np.ndarray:
 
 
 def experiment(
-    population: Population, allowed: Sequence[Budget], places: int, trials: int, rng: np.random.Generator
+    population: Crowd, allowed: Sequence[Budget], places: int, trials: int, rng: np.random.Generator
 ) -> Results:
     """Rank the categories of every group many times, by every row and at every epsilon; means over groups.
 
@@ -276,7 +333,7 @@ def entry_grid(found: Sequence[Budget], title: str) -> Grid:
 # ---- a release for people
 
 
-def released(population: Population, epsilon: float, places: int, groups: Sequence[int]) -> tuple[Grid, str]:
+def released(population: Crowd, epsilon: float, places: int, groups: Sequence[int]) -> tuple[Grid, str]:
     """What would be published of some groups: top_k under each group's own chain, with noise from OpenDP."""
     lines, counts = [], population.counts
     for group in groups:

@@ -6,6 +6,7 @@ The verdict of an item is never written down.  It follows from checks, each a co
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 import attrs
@@ -112,6 +113,16 @@ class Effort:
 
     def pick(self, whole: Any, quick: Any) -> Any:
         return quick if self.quick else whole
+
+    def file(self, *patterns: str) -> Path | None:
+        """The first real file of that name, in the folder or in one of its folders; None where there is none."""
+        return next(iter(self.files(*patterns)), None)
+
+    def files(self, *patterns: str) -> list[Path]:
+        """All of them."""
+        if not self.data:
+            return []
+        return [path for one in patterns for deep in ("", "*/") for path in sorted(Path(self.data).glob(deep + one))]
 
 
 @attrs.frozen

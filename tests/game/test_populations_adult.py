@@ -92,34 +92,36 @@ def test_without_spaces_and_with_missing_number(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (", <=50K\n40", "\n40", "line 1 has 14 values instead of 15"),
-        ("Mexico, <=50K", "Mexico, <=50K, 1", "line 5 has 16 values"),
-        ("50, Private", "fifty, Private", "line 3: age 'fifty' is not a number"),
-        ("50, Private", "inf, Private", "line 3: age 'inf' is not a number"),
-        ("50, Private", "nan, Private", "line 3: age 'nan' is not a number"),
-        ("300, HS-grad", "300, ", "line 3 has no education"),
-        (">50K", "50K", "line 2: income '50K' is neither <=50K nor >50K"),
+        (", <=50K\n40", "\n40", "line 1': it has 14 values instead of 15"),
+        ("Mexico, <=50K", "Mexico, <=50K, 1", "line 5': it has 16 values"),
+        ("50, Private", "secret, Private", "line 3': its age is not a number"),
+        ("50, Private", "inf, Private", "line 3': its age is not a number"),
+        ("50, Private", "nan, Private", "line 3': its age is not a number"),
+        ("300, HS-grad", "300, ", "line 3': it has no education"),
+        (">50K", "secret", "line 2': its income is neither <=50K nor >50K"),
     ],
 )
-def test_malformed_lines(old: str, new: str, message: str, tmp_path: Path) -> None:
+def test_malformed_lines_are_named_and_not_repeated(old: str, new: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "adult.data"
     changed = DATA.replace(old, new, 1)
     assert changed != DATA
     path.write_text(changed)
-    with pytest.raises(InvalidParameter, match=message):
+    with pytest.raises(InvalidParameter, match=message) as caught:
         adult(path, 2)
+    for private in ("secret", "Private", "Mexico", "HS-grad"):
+        assert private not in str(caught.value)
 
 
 def test_malformed_files(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(InvalidParameter, match="can be read"):
+    with pytest.raises(InvalidParameter, match="cannot be read"):
         adult(tmp_path / "absent", 2)
-    with pytest.raises(InvalidParameter, match="can be read"):
+    with pytest.raises(InvalidParameter, match="cannot be read"):
         adult(tmp_path, 2)
     (tmp_path / "empty").write_text("|only a comment\n\n")
     with pytest.raises(InvalidParameter, match="nobody"):
         adult(tmp_path / "empty", 2)
-    (tmp_path / "binary").write_bytes(b"\xff\xfe\x80")
-    with pytest.raises(InvalidParameter, match="not a text file"):
+    (tmp_path / "binary").write_bytes(DATA.encode() * 3 + b"25, \xff\xfe\x80\n")
+    with pytest.raises(InvalidParameter, match="line 19': this is not UTF-8 text"):
         adult(tmp_path / "binary", 2)
     for path in ([], 7, None, "", [b"x"]):
         with pytest.raises(InvalidParameter):

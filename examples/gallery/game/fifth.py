@@ -11,7 +11,7 @@ import numpy as np
 from examples import game_composition as composition
 from examples.gallery.game import pictures
 from examples.gallery.game.attacks import TWICE
-from examples.gallery.game.people import genomes, size, told
+from examples.gallery.game.people import genomes, size, told, whose
 from examples.gallery.game.printed import PRINTED_TABLE_5
 from examples.gallery.item import Check, Effort, Finding, Item, Study
 from quiltwork.curves import auc_ceiling
@@ -70,7 +70,7 @@ def five(effort: Effort) -> dict[str, Finding]:
     root = fitted(place)
     found = {epsilon: areas(place, epsilon, root) for epsilon in PRINTED_TABLE_5}
     words = (
-        f"Simulated genomes, {told(place.statistic.population)}, {place.size.releases} releases an attack by the "
+        f"{whose(effort)}, {told(place.statistic.population)}, {place.size.releases} releases an attack by the "
         "linear-Gaussian attacker, which knows every row and the noise and needs no training; C fitted so that one "
         f"mechanism has the printed area at epsilon {next(iter(found)):g}. With the exact fifth, sqrt({SQUARE}) "
         f"epsilon, five have {_row(found, 'five')}, one at the total {_row(found, 'one')}."

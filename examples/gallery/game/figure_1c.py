@@ -22,7 +22,7 @@ from examples.gallery.game.attacks import (
     trained_times,
 )
 from examples.gallery.game.kappa import LOOP, people
-from examples.gallery.game.people import told
+from examples.gallery.game.people import told, whose
 from examples.gallery.game.printed import BAYESIAN, PRINTED_1C, PRINTED_KAPPA_1C, PRINTED_SHARE_1C
 from examples.gallery.item import Check, Effort, Finding, Item, Study, alone
 from quiltwork.document.blocks import Grid
@@ -57,7 +57,7 @@ def weighted(effort: Effort) -> dict[str, Finding]:
     network = attrs.evolve(private[NETWORK], name=f"network against {SECOND}")
     best = {name: attrs.evolve(found[BEST], name=f"best against {name}") for name, found in pairs.items()}
     words = (
-        f"Simulated genomes, {told(population)}, {int(priced.sum())} of them priced, {trained_times(effort)}. Priced "
+        f"{whose(effort)}, {told(population)}, {int(priced.sum())} of them priced, {trained_times(effort)}. Priced "
         f"shares are off by {scale:.5f} in the learned defence, unpriced ones by {_rest(bayesian, priced, rng):.3f}; "
         f"Laplace noise of that scale everywhere has epsilon {epsilon:.3g}. AUC in the loop {looped.said}, best "
         f"retrained {best[FIRST].said}; under Laplace noise network {network.said}, best {best[SECOND].said}."

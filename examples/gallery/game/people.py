@@ -1,12 +1,14 @@
 """The people of the room: simulated genomes cut to the size of each figure, and how large everything is.
 
-One panel of genomes is simulated in each process; every figure takes its candidates, its reference people and its
-sites from it.  The paper has 800 candidates; the sizes here fit one core.
+One panel of genomes is simulated in each process, or read from the variant call file that `--data` has; every figure
+takes its candidates, its reference people and its sites from it.  The paper has 800 candidates; the sizes here fit one
+core.
 """
 
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import attrs
 import numpy as np
@@ -16,7 +18,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.attackers.knowledge import Budget
 from quiltwork.game.people.population import Half, Members, Population, Prior
-from quiltwork.game.populations import genotypes
+from quiltwork.game.populations import from_vcf, genotypes
 
 
 @attrs.frozen
@@ -34,6 +36,7 @@ class Size:
     budget: Budget
 
 
+VCF = ("*.vcf", "*.vcf.gz")
 WHOLE = Size(200, 300, 1000, 4000, 800, 2, 20_000, 300, Budget(train=4000, calibrate=400, steps=400))
 QUICK = Size(60, 150, 200, 600, 250, 1, 6_000, 150, Budget(train=2000, calibrate=200, steps=150))
 
@@ -45,18 +48,26 @@ def size(effort: Effort) -> Size:
 
 
 @cache
-def _panel(candidates: int, reference: int, sites: int, seed: int) -> Population:
+def _panel(candidates: int, reference: int, sites: int, seed: int, file: Path | None) -> Population:
+    if file is not None:
+        return from_vcf(file, candidates, reference, attributes=sites, seed=seed)
     return genotypes(candidates, reference, sites, seed=seed)
+
+
+def whose(effort: Effort) -> str:
+    """Which genomes these are, as a sentence begins."""
+    file = effort.file(*VCF)
+    return "Simulated genomes" if file is None else f"Genomes of {file.name}"
 
 
 def genomes(effort: Effort, sites: int, candidates: int | None = None, prior: Prior | None = None) -> Population:
     """Simulated genomes: the first candidates of the panel, and sites spread evenly over it."""
     chosen = size(effort)
-    panel = _panel(chosen.candidates, chosen.reference, chosen.panel, effort.seed)
+    panel = _panel(chosen.candidates, chosen.reference, chosen.panel, effort.seed, effort.file(*VCF))
     columns = np.linspace(0, chosen.panel - 1, sites).astype(int)
     people = chosen.candidates if candidates is None else candidates
     rows, others = panel.candidates[:people, columns], panel.reference[:, columns]
-    return Population(rows, others, Half() if prior is None else prior, f"simulated genomes, {sites} SNVs")
+    return Population(rows, others, Half() if prior is None else prior, f"{whose(effort)}, {sites} SNVs")
 
 
 @attrs.frozen

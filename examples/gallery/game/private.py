@@ -8,9 +8,19 @@ from collections.abc import Mapping, Sequence
 import attrs
 
 from examples.gallery.game import pictures
-from examples.gallery.game.attacks import BEST, CLASH, Attacked, as_printed, at_least, attacked, in_order, table
+from examples.gallery.game.attacks import (
+    BEST,
+    CLASH,
+    PEOPLE,
+    Attacked,
+    as_printed,
+    at_least,
+    attacked,
+    in_order,
+    table,
+)
 from examples.gallery.game.kappa import HALF, people
-from examples.gallery.game.people import genomes, told
+from examples.gallery.game.people import genomes, told, whose
 from examples.gallery.game.printed import (
     ADAPTIVE,
     BAYESIAN,
@@ -50,6 +60,7 @@ def _ahead(arms: Mapping[float, Attacked]) -> Check:
         "adaptive LRT has the larger mean area at one epsilon at least",
         any(lead > 0 for lead in leads.values()),
         printed="slightly outperforms",
+        needs=PEOPLE,
         ours=", ".join(f"{lead:+.4f} at {epsilon:g}" for epsilon, lead in leads.items()),
     )
 
@@ -112,7 +123,7 @@ def pure_dp(effort: Effort) -> dict[str, Finding]:
     population = _population(effort)
     arms = {e: _attacked(SupNormNoise(e), population, effort) for e in EPSILONS}
     intro = (
-        f"Simulated genomes, {told(population)}. What was built, after Steinke and Ullman: noise with density "
+        f"{whose(effort)}, {told(population)}. What was built, after Steinke and Ullman: noise with density "
         "proportional to exp(-epsilon n |z|), |z| the largest of all entries and n the members; a swap of one person "
         "moves no share by more than 1/n, so that this is epsilon-DP."
     )
@@ -126,7 +137,7 @@ def peeled(effort: Effort) -> dict[str, Finding]:
     scale = 3.0 * NAMED / (EPSILONS[1] * (population.size[0] // 2))
     certified = float(PeelingMean(EPSILONS[1], NAMED).prepare(population).certificate().epsilon(DELTA).upper)
     intro = (
-        f"Simulated genomes, {told(population)}. What was built, after Dwork, Su and Zhang: {NAMED} times the name of "
+        f"{whose(effort)}, {told(population)}. What was built, after Dwork, Su and Zhang: {NAMED} times the name of "
         f"the largest share with Laplace noise, then these shares with fresh noise, of scale 3 times {NAMED} / "
         f"(epsilon n), {scale:.4f} at epsilon {EPSILONS[1]:g}: names at 2 / (n scale) and shares at 1 / (n scale) add "
         f"up to epsilon; composed they are worth {certified:.4g} at delta {DELTA:g}. The others are filled with the "
@@ -147,7 +158,7 @@ def laplace_600(effort: Effort) -> dict[str, Finding]:
     checks = [at_least(found[BAYESIAN], found[FIXED]), at_least(found[BAYESIAN], found[ADAPTIVE])]
     return {
         "game-figure-2d": Finding(
-            f"Simulated genomes, {told(population)}: the sensitivity {attributes / members:g} and epsilon "
+            f"{whose(effort)}, {told(population)}: the sensitivity {attributes / members:g} and epsilon "
             f"{PRINTED_EPSILON_2D:g} ask for Laplace noise of scale {scale:.4f}. AUC {_listed(found, names)}. For this "
             f"pool of candidates the certified epsilon is {certified:.4g} at delta {DELTA:g}.",
             "The order is that of knowledge: the network and the linear-Gaussian attacker know every candidate's row, "

