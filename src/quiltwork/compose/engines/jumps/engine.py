@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cached_property
 
 import attrs
 import numpy as np
@@ -30,7 +32,10 @@ FEW = 3  # questions at once: each has a line of its own
 ACCURACY = 1e-7  # of D, that is aimed at
 LOST = math.log(1e6)  # how far above delta the integrand may start
 NARROW = 1e-4  # width of D, relative, that is good enough
-COSTLY = 3e5  # period times cutoff
+CHEAP, FAIR, COSTLY = 1.5e3, 5e3, 1e10  # period times cutoff
+LIGHT = 1e-3  # what usual losses add, of delta, from which on another cut is likely to do without their line
+HEAVY, LEAST = 1e3, 1e-300  # what they may add, of delta, and at all, for a line of their own
+TRIED = 3  # views of one width
 VIEWS, STEPS = 8, 40
 SEVERAL = (1.0, 1e3, 1e7, 1e12)
 
@@ -97,7 +102,7 @@ class JumpContourEngine(SteeredEngine):
         for _ in range(VIEWS):
             aimed = x
             try:
-                sight = self._aim(aimed, delta)
+                sight = self._aim(aimed, delta, sight)
             except Declined:  # one release alone costs less than all: look further out
                 x = 1.25 * aimed
                 continue
@@ -108,14 +113,13 @@ class JumpContourEngine(SteeredEngine):
             raise Declined
         return _enclosed(sight, delta, x)
 
-    def _aim(self, epsilon: float, delta: float) -> Sight:
-        """The first cut after which sums of usual losses are negligible, or the cheapest and a second line."""
+    def _aim(self, epsilon: float, delta: float, before: Sight | None = None) -> Sight:
+        """The first view that is narrow enough, or the narrowest."""
         seen: list[tuple[float, Sight]] = []
-        unlikely = UNLIKELY - math.log(delta)
 
-        def tried(plan: Plan, both: bool) -> bool:
+        def narrow(way: Way) -> bool:
             try:
-                sight = plan.sight(both)
+                sight = way.sight()
                 low, high = sight(epsilon)
             except (TooCostly, OverflowError, FloatingPointError):
                 return False
@@ -123,35 +127,43 @@ class JumpContourEngine(SteeredEngine):
                 seen.append(((high - low) / (high + delta), sight))
             return high - low <= NARROW * (high + delta)
 
-        for width in WIDTHS:
-            plans: list[Plan] = []
-            for ratio in RATIOS:
-                try:
-                    cut = Cut(self.sigma, self.rate, self.count, epsilon, ratio, width, unlikely)
-                    plan = Plan.of(cut, epsilon, delta)
-                except (TooCostly, OverflowError):
-                    break
-                if plan is None or (plan.bound > 1e3 * delta and ratio < 2):
-                    continue
-                if plan.cost > 1e12:
-                    break
-                if plan.bound <= 0.3 * ACCURACY * delta and plan.cost < COSTLY:
-                    if tried(plan, False):
-                        return seen[-1][1]
-                else:
-                    plans.append(plan)
-            plans.sort(key=lambda plan: plan.cost)
-            alone = [plan for plan in plans if plan.bound <= 0.3 * ACCURACY * delta][:1]
-            if alone and width > WIDTHS[-1]:
-                continue  # a sharper cut first
-            if alone and alone[0].cost < 8 * plans[0].cost:
-                plans = alone
-            for plan in (*plans[:1], *alone):
-                if tried(plan, plan not in alone):
+        for ways in self._ways(epsilon, delta, before):
+            for way in ways[:TRIED]:
+                if narrow(way):
                     return seen[-1][1]
         if not seen:
             raise Declined
         return min(seen, key=lambda one: one[0])[1]
+
+    def _ways(self, epsilon: float, delta: float, before: Sight | None) -> Iterator[list[Way]]:
+        """Those of the cut that served before, then those of each width, the cheapest first.
+
+        The further left jumps begin, the more frequencies they need, and the less is left to the usual losses: once
+        that no longer pays, the next width is looked at.
+        """
+        unlikely = UNLIKELY - math.log(delta)
+        if before is not None:
+            plan = self._plan(epsilon, delta, before.cut.ratio, before.cut.width, unlikely)
+            yield [] if plan is None else plan.ways
+        for most, width in itertools.product((FAIR, COSTLY), WIDTHS):
+            found, least = list[Way](), math.inf
+            for ratio in RATIOS:
+                plan = self._plan(epsilon, delta, ratio, width, unlikely)
+                if plan is None:
+                    continue
+                found += plan.ways
+                price = min((way.price for way in plan.ways), default=math.inf)
+                light = plan.bound <= LIGHT * delta
+                if price <= CHEAP or price >= least < math.inf or plan.jumps.price > (COSTLY if light else most):
+                    break
+                least = price
+            yield sorted(found, key=lambda way: way.price)
+
+    def _plan(self, epsilon: float, delta: float, ratio: float, width: float, unlikely: float) -> Plan | None:
+        try:
+            return Plan.of(Cut(self.sigma, self.rate, self.count, epsilon, ratio, width, unlikely), epsilon, delta)
+        except (TooCostly, OverflowError):
+            return None
 
 
 @attrs.frozen(eq=False)
@@ -178,6 +190,17 @@ class Sight:
 
 
 @attrs.frozen(eq=False)
+class Aimed:
+    """A line that was planned, and its price: period times cutoff, more where digits get lost."""
+
+    rung: int
+    period: float
+    cutoff: float
+    tail: float
+    price: float
+
+
+@attrs.frozen(eq=False, slots=False)
 class Plan:
     """One cut with its moments on a ladder of tilts, and the cheapest line for F."""
 
@@ -190,20 +213,26 @@ class Plan:
     log_a: FloatArray  # of A^T, above
     log_f: FloatArray  # of F, above
     light: Light
-    chosen: tuple[int, float, float, float, float]  # rung, period, cutoff, tail, cost
+    jumps: Aimed
 
-    @property
-    def cost(self) -> float:
-        """Period times cutoff, more where digits get lost."""
-        return self.chosen[4]
-
-    @property
+    @cached_property
     def bound(self) -> float:
         """What sums of usual losses add at most."""
         return self.light(self.epsilon)
 
+    @cached_property
+    def ways(self) -> list[Way]:
+        """Without and with a line for the usual losses, the cheaper first; each where it can do."""
+        bound, found = self.bound, list[Way]()
+        if bound <= 0.3 * ACCURACY * self.delta:
+            found.append(Way(self, None))
+        if LEAST < bound <= HEAVY * self.delta and (usual := self.usual) is not None:
+            found.append(Way(self, usual))
+        return sorted(found, key=lambda way: way.price)
+
     @classmethod
     def of(cls, cut: Cut, epsilon: float, delta: float) -> Plan | None:
+        """None where no line for F is short enough."""
         cells, tilts = Cells(cut), TILTS / max(epsilon, 1e-12)
         with np.errstate(all="ignore"):
             a, b = cells.above(tilts)
@@ -212,41 +241,57 @@ class Plan:
             log_f = log_a + np.where(x < 30, np.log(np.expm1(np.minimum(x, 30.0))), x) + ROOM
         log_a, log_f = (np.where(np.isnan(logs), np.inf, logs) for logs in (log_a, log_f))
         light = Light(cells, tilts, log_a + _log_peak(tilts))
-        chosen = _chosen(cells, epsilon, delta, tilts, a, log_a, log_f)
-        return None if chosen is None else cls(cells, epsilon, delta, tilts, a, b, log_a, log_f, light, chosen)
+        jumps = _chosen(cells, epsilon, delta, tilts, a, log_a, log_f)
+        return None if jumps is None else cls(cells, epsilon, delta, tilts, a, b, log_a, log_f, light, jumps)
 
-    def sight(self, both: bool) -> Sight:
-        peak, (rung, period, cutoff, tail, _) = _log_peak(self.tilts), self.chosen
-        usual = (self._usual(), self.log_a + peak) if both else None
-        need = float(self.log_f[rung]) - float(self.tilts[rung]) * self.epsilon + self._slack
-        sizes = float(self.a[rung]), float(self.b[rung])
-        line = Line(self.cells, float(self.tilts[rung]), period, cutoff, tail, sizes, max(need, 20.0))
-        return Sight(self.cells.cut, self.tilts, (line, self.log_f + peak), usual, self.light)
+    def line(self, aimed: Aimed, parts: int) -> tuple[Line, FloatArray]:
+        """The line of F (two parts) or of A^T (one), and logs of the bounds of its aliases."""
+        logs, rung = self.log_f if parts == 2 else self.log_a, aimed.rung
+        slack = math.log(self.cells.cut.count) + 4.0 - math.log(ACCURACY * self.delta)
+        need = float(logs[rung]) - float(self.tilts[rung]) * self.epsilon + slack
+        sizes = (float(self.a[rung]), float(self.b[rung]))[:parts]
+        theta = float(self.tilts[rung])
+        line = Line(self.cells, theta, aimed.period, aimed.cutoff, aimed.tail, sizes, max(need, 20.0))
+        return line, logs + _log_peak(self.tilts)
 
     @property
-    def _slack(self) -> float:
-        return math.log(self.cells.cut.count) + 4.0 - math.log(ACCURACY * self.delta)
-
-    def _usual(self) -> Line:
+    def usual(self) -> Aimed | None:
+        """The cheapest line for A^T."""
         cut, epsilon, tilts = self.cells.cut, self.epsilon, self.tilts
         goal = math.log(ACCURACY * self.delta) + tilts * epsilon - 1.5
         periods = _periods(cut, epsilon, tilts, self.log_a, goal)
         lost = self.log_a - tilts * epsilon - math.log(self.delta)
         able = np.isfinite(periods) & np.isfinite(lost) & (lost < LOST + 6)
         cost = np.where(able, periods * (10 + np.maximum(lost, 0.0)), np.inf)
-        for rung in np.argsort(cost)[:4]:
+        for rung in np.argsort(cost)[:4].tolist():
             if not math.isfinite(cost[rung]):
                 break
             cutoff = np.geomspace(4.0, 1e5, 40) / epsilon
-            theta, size = float(tilts[rung]), float(self.a[rung])
-            fade = self.cells.fading(theta, size, cutoff)
+            fade = self.cells.fading(float(tilts[rung]), float(self.a[rung]), cutoff)
             tail = self.log_a[rung] + cut.count * fade - np.log(math.pi * cutoff) + ROOM
             good = np.flatnonzero(tail <= goal[rung])
             if good.size and periods[rung] * cutoff[good[0]] / 6.28 <= MOST_FREQUENCIES:
-                need = float(self.log_a[rung]) - theta * epsilon + self._slack
-                at = float(cutoff[good[0]]), math.exp(float(tail[good[0]])) * (1 + 1e-9)
-                return Line(self.cells, theta, float(periods[rung]), *at, (size,), max(need, 20.0))
-        raise TooCostly
+                end, period = float(cutoff[good[0]]), float(periods[rung])
+                return Aimed(rung, period, end, math.exp(float(tail[good[0]])) * (1 + 1e-9), period * end)
+        return None
+
+
+@attrs.frozen(eq=False)
+class Way:
+    """A plan, with a second line for the usual losses or with their bound alone."""
+
+    plan: Plan
+    usual: Aimed | None
+
+    @property
+    def price(self) -> float:
+        """Of its lines together."""
+        return self.plan.jumps.price + (0.0 if self.usual is None else self.usual.price)
+
+    def sight(self) -> Sight:
+        """Both lines computed."""
+        plan, second = self.plan, None if self.usual is None else self.plan.line(self.usual, 1)
+        return Sight(plan.cells.cut, plan.tilts, plan.line(plan.jumps, 2), second, plan.light)
 
 
 def _log_peak(tilts: FloatArray) -> FloatArray:
@@ -267,7 +312,8 @@ def _periods(cut: Cut, epsilon: float, tilts: FloatArray, logs: FloatArray, goal
 
 def _chosen(
     cells: Cells, epsilon: float, delta: float, tilts: FloatArray, a: FloatArray, log_a: FloatArray, log_f: FloatArray
-) -> tuple[int, float, float, float, float] | None:
+) -> Aimed | None:
+    """The cheapest line for F."""
     count = cells.cut.count
     goal = math.log(ACCURACY * delta) + tilts * epsilon - 1.5
     periods = _periods(cells.cut, epsilon, tilts, log_f, goal)
@@ -275,7 +321,7 @@ def _chosen(
     with np.errstate(all="ignore"):
         cost = periods * (20 + np.maximum(lost, 0.0)) * np.exp(np.maximum(lost - LOST, 0.0))
     cost = np.where(np.isfinite(periods) & np.isfinite(lost), cost, np.inf)
-    for rung in np.argsort(cost)[:3]:
+    for rung in np.argsort(cost)[:3].tolist():
         if not math.isfinite(cost[rung]):
             break
         cutoff = np.geomspace(4.0, 2e4, 18) / epsilon
@@ -286,7 +332,7 @@ def _chosen(
         if good.size:
             at = int(good[0])
             price = float(periods[rung] * cutoff[at] * math.exp(max(float(lost[rung]) - LOST, 0.0)))
-            return int(rung), float(periods[rung]), float(cutoff[at]), math.exp(float(tail[at])) * (1 + 1e-8), price
+            return Aimed(rung, float(periods[rung]), float(cutoff[at]), math.exp(float(tail[at])) * (1 + 1e-8), price)
     return None
 
 
@@ -304,8 +350,8 @@ def _slope(sight: Sight, epsilon: float) -> float:
 
 
 def _root(sight: Sight, delta: float, x: float) -> float:
-    """Newton's steps on log D; they steer."""
-    first = x
+    """Newton's steps on log D, while they get shorter; they steer."""
+    first, last = x, math.inf
     for _ in range(STEPS):
         try:
             middle = _middle(sight, x)
@@ -317,8 +363,9 @@ def _root(sight: Sight, delta: float, x: float) -> float:
             continue
         move = middle * math.log(middle / delta) / slope if slope < 0 else 0.0
         after = min(max(x - move, 0.3 * x), 1.6 * x)
-        if abs(after - x) <= 1e-13 * x:
-            return after
+        size, last = last, abs(after - x)
+        if last <= 1e-13 * x or (last >= 0.5 * size and last < 1e-6 * x):
+            return after if last < size else x
         x = after
         if abs(x / first - 1) > 0.2:
             return x  # out of sight: look again
