@@ -120,8 +120,9 @@ class Sums:
             raise TooCostly
         x = step * np.arange(math.floor(low / step), math.ceil(high / step) + 1)
         losses = cut.log_w(x)
+        share, ulps = cut.cut_off(x, part)
         with np.errstate(over="raise"):
-            masses = np.exp(math.log(step) - HALF_LOG_2PI - 0.5 * x * x + (1 + theta) * losses) * cut.cut_off(x, part)
+            masses = np.exp(math.log(step) - HALF_LOG_2PI - 0.5 * x * x + (1 + theta) * losses) * share
         total = float(masses.sum())
         if not 0 < total < math.inf:
             raise TooCostly
@@ -131,7 +132,7 @@ class Sums:
         weights = masses / total
         centre = float(weights @ losses) if first is None else first.centre
         away = np.abs(losses - centre)
-        term = ((32 + 2 * x * x + cut.cut_off_error(x, part)) * UNIT + (1 + theta) * moved) * weights
+        term = ((16 + 2 * x * x + ulps) * UNIT + (1 + theta) * moved) * weights
         quadrature = 2 * math.exp(-need) * max(most / total, 1.0) + missing / total
         slip = float(term.sum()) + quadrature + 64 * UNIT
         if slip > 0.01:
