@@ -38,7 +38,7 @@ STRIPS = np.array([0.2, 0.4, 0.7, 1.0, 1.4, 1.8, 2.2, 2.6, 2.9])
 REACH = 9.2  # standard deviations kept on an unshifted side: N(0,1) is below 1e-19 of its peak there
 MOST_NODES = 40_000
 RIEMANN_CELLS = 240
-LAYER_CELLS = 200
+LAYER_CELLS, FEW_LAYER_CELLS = 200, 56  # of one row, of each of many
 
 
 class PoissonGaussianTransform:
@@ -261,7 +261,8 @@ class PoissonGaussianTransform:
         """Layer cake of the tilted loss density: N and w^zeta by their ends, d log w / dx by its right end."""
         zeta, sigma = self._zeta(theta), self.sigma
         low, high = self._ends(zeta)
-        edges = np.linspace(max(low, -7.0 if zeta >= 0 else low), high - 2.0, self.layer_cells + 1)
+        cells = self.layer_cells if self.counts.size == 1 else FEW_LAYER_CELLS
+        edges = np.linspace(max(low, -7.0 if zeta >= 0 else low), high - 2.0, cells + 1)
         log_w = self._log_w(edges)
         log_normal = -0.5 * edges * edges - HALF_LOG_2PI
         floor = np.minimum(log_normal[:-1], log_normal[1:])
