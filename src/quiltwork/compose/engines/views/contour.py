@@ -21,6 +21,7 @@ BLOCK = 1 << 21
 MOMENTS_ROOM = math.log(1.01)  # in the log of an alias at least, for the rounding of the moments that bound it
 SHARP = 1e-12  # of D, that a line for one question aims at
 STEPS = 20  # of Newton
+CELLS = np.linspace(0.0, 7.0, 36)  # of frequencies over which |phi| is integrated, in spreads
 CUTOFFS = (12, 12, 12, 12, 12, 12)  # tried at a time, each a fifth above the one before
 MANY_QUESTIONS = 100  # at once, from which Horner's rule beats sines
 
@@ -229,6 +230,18 @@ def alias_bound(right: Side, left: Side, epsilon: FloatArray) -> FloatArray:
 def peak_of(theta: float) -> float:
     """The largest value of e^(-theta y)(1 - e^-y)+, or of e^(-theta y) min(1, e^-y)."""
     return (theta / (1 + theta)) ** theta / (1 + theta) if theta > 0 else 1.0
+
+
+def integral_bound(decays: Sequence[Callable[[FloatArray], FloatArray]], theta: float, spread: float) -> float:
+    """log (1/pi) int_0^inf |phi(u)| / |z (z+1)| du at most, hence log D(eps) - K + theta eps at most.
+
+    With |phi| bounded as for the truncation; near the saddle point little is lost by that.
+    """
+    cells = CELLS / spread
+    logs = np.minimum(sum((decay(cells) for decay in decays), np.zeros(cells.size)), 0.0)
+    size = np.exp(logs) / np.hypot(theta, cells) / np.hypot(theta + 1.0, cells)
+    integral = float(size[:-1] @ np.diff(cells)) + math.exp(float(logs[-1])) / float(cells[-1])
+    return math.log(integral / math.pi) + 1e-12
 
 
 def cutoff_of(
