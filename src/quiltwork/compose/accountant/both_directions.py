@@ -14,8 +14,15 @@ import attrs
 import numpy as np
 
 from quiltwork.compose.engines.characteristic import MAX_FREQUENCIES_UNSMOOTHED, kernel_size, log_peak, nudged
-from quiltwork.compose.engines.views.contour import Contour, ContourView, Decay, integral_bound, line_of, view_of
-from quiltwork.compose.engines.views.ladder import Ladder
+from quiltwork.compose.engines.views.contour import (
+    Contour,
+    ContourView,
+    Decay,
+    Ladder,
+    integral_bound,
+    line_of,
+    view_of,
+)
 from quiltwork.compose.engines.views.solve import enclosures, log_targets
 from quiltwork.compose.releases import Counted
 from quiltwork.losses.families.gaussian import GaussianPair

@@ -31,6 +31,7 @@ from quiltwork.compose.engines.views.contour import (
     Contour,
     ContourView,
     Decay,
+    Ladder,
     Window,
     cutoff_of,
     integral_bound,
@@ -38,7 +39,6 @@ from quiltwork.compose.engines.views.contour import (
     peak_of,
     view_of,
 )
-from quiltwork.compose.engines.views.ladder import Ladder
 from quiltwork.compose.engines.views.solve import ROOT2, enclosures, landmarks, log_targets, tilt_for_epsilon
 from quiltwork.compose.engines.views.tradeoff import ViewEngine
 from quiltwork.compose.releases import Counted
@@ -190,7 +190,7 @@ class ContourEngine(ViewEngine):
                 found = self._by_ladder(float(delta[0]))
             except (TooCostly, OverflowError, FloatingPointError):
                 found = None
-        if found is not None and found[1] - found[0] <= min(rtol, CLOSE) * found[1]:
+        if found is not None and found[1] - found[0] <= min(rtol, FINE) * found[1]:
             return Ends(np.array([found[0]]), np.array([found[1]]), self.method)
         if delta.size == 1 and rtol > FINE:
             try:
