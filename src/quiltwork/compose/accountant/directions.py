@@ -46,7 +46,7 @@ from quiltwork.numbers.rounding import UNIT
 
 CLOSED_FORM = "closed form"
 WIDE = 0.05  # relative width from which on the moments are asked as well
-WIDTHS = (1e-3, 1e-6, 1e-9, 1e-12)  # relative ones that methods are asked for
+WIDTHS = tuple(10.0**-n for n in range(3, 13))  # relative ones that methods are asked for
 RARE_WIDTH = 1e-4  # and of few releases on small samples
 CROSSING = 1e-9  # relative distance from which on certificates that cross cannot blame their rounding
 LEAST = 1e-300  # smaller numbers are reported as below this
@@ -238,7 +238,7 @@ class Inquiry(ABC):
         rare = one and rarely_drawn(pairs, 2 * RARE_RATE)
         asked = attrs.evolve(self, rtol=RARE_WIDTH if rare else WIDTHS[0])
         found = more = asked.by_first(pairs)
-        for width in WIDTHS[1:]:
+        for width in WIDTHS[1 + rare :]:
             met = self.narrow(found.lower, found.upper).all() or asked.rtol <= self.rtol
             if met or not asked.narrow(more.lower, more.upper).any():
                 break
