@@ -9,6 +9,7 @@ Reference: theory/engine-faster.md section 1.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import attrs
 import numpy as np
@@ -37,7 +38,7 @@ LOSS, LEAST = 0.9, 1e-300  # in log D of that bound, and of a kernel
 AIMED = 2e-3  # by how much the ladder may be wrong about epsilon
 
 
-def epsilon_ends(several: list[Counted], delta: float) -> tuple[float, float] | None:
+def epsilon_ends(several: Sequence[Counted], delta: float) -> tuple[float, float] | None:
     """Ends of the smallest epsilon of the worse of these directions; None when they are others, or out of reach."""
     table = _table(several)
     if table is None:
@@ -50,7 +51,7 @@ def epsilon_ends(several: list[Counted], delta: float) -> tuple[float, float] | 
         return None
 
 
-def _table(several: list[Counted]) -> SampledGaussian | None:
+def _table(several: Sequence[Counted]) -> SampledGaussian | None:
     """The releases, when all directions are of one kind of Gaussian noise on samples."""
     found = set()
     for pairs in several:

@@ -106,6 +106,7 @@ Turns = Callable[[IndexArray, IndexArray, IndexArray], FloatArray]
 Turn = Callable[[int, int, int], float]
 
 _SWEEPS = 200
+_AT_ONCE = 1 << 17  # points that are looked at together: what they need fits into a cache
 
 
 def _reduce(index: IndexArray, turns: Turns, turn: Turn) -> IndexArray:
@@ -117,7 +118,10 @@ def _reduce(index: IndexArray, turns: Turns, turn: Turn) -> IndexArray:
     for _ in range(_SWEEPS):
         ask[:1] = ask[-1:] = False
         asked = np.flatnonzero(ask)
-        out = asked[turns(index[asked - 1], index[asked], index[asked + 1]) < 0] if asked.size else asked
+        parts = (asked[i : i + _AT_ONCE] for i in range(0, asked.size, _AT_ONCE))
+        out = np.concatenate(
+            [asked[:0], *(part[turns(index[part - 1], index[part], index[part + 1]) < 0] for part in parts)]
+        )
         if not out.size:
             return index
         ask[:] = False
@@ -172,14 +176,12 @@ def profile_hull(epsilons: FloatArray, deltas: FloatArray, symmetric: bool) -> t
         with np.errstate(invalid="ignore"):  # two infinite slopes say nothing, until the left one is gone
             return before - after * (1.0 - margin)
 
-    places, values = epsilons.tolist(), deltas.tolist()
-
     def sure_one(left: int, middle: int, right: int) -> float:
-        ahead = places[right] - places[middle]
-        anchored = symmetric and left == 0
-        span = 1.0 + math.exp(-places[middle]) if anchored else -math.expm1(places[left] - places[middle])
-        after = (values[middle] - values[right]) / math.expm1(ahead) if ahead < 700.0 else 0.0
-        return float((values[left] - values[middle]) / span - after * (1.0 - _margin(ahead)))
+        first, place, last = (float(epsilons[i]) for i in (left, middle, right))
+        ahead = last - place
+        span = 1.0 + math.exp(-place) if symmetric and left == 0 else -math.expm1(first - place)
+        after = float(deltas[middle] - deltas[right]) / math.expm1(ahead) if ahead < 700.0 else 0.0
+        return float((deltas[left] - deltas[middle]) / span - after * (1.0 - _margin(ahead)))
 
     while True:
         index = _reduce(index, sure, sure_one)

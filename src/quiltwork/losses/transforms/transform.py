@@ -187,7 +187,8 @@ class Nodes:
         if work <= LITTLE_WORK:
             excess, ulps = turned(weights, offset, frequencies), 6.0
         else:
-            (excess,), ulps = turned_by_product(weights[None, :], offset, frequencies)
+            rows, ulps = turned_by_product(weights[None, :], offset, frequencies)
+            excess = rows[0, :]
         log_phi = log_one_plus(excess.real, excess.imag)
         spread = float(weights @ np.abs(offset))
         error = np.minimum(frequencies * float(wrong @ np.abs(offset)), 2.0 * float(wrong.sum()))

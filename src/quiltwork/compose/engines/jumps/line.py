@@ -65,7 +65,7 @@ def spectrum(weights: FloatArray, losses: FloatArray, eta: float, size: int) -> 
 
 def turned(angle: FloatArray, rows: int) -> ComplexArray:
     """e^(ik angle) - 1 for k = 0, ..., rows - 1."""
-    found = np.empty((rows, angle.size), dtype=complex)
+    found: ComplexArray = np.empty((rows, angle.size), dtype=complex)
     done = min(rows, DIRECT)
     found[:done] = _turn(np.multiply.outer(np.arange(done), angle))
     while done < rows:
