@@ -41,6 +41,12 @@ RIEMANN_CELLS = 240
 LAYER_CELLS, FEW_LAYER_CELLS = 200, 56  # of one row, of each of many
 
 
+def evenly(low: float, high: float, cells: int) -> FloatArray:
+    """Edges of equal cells."""
+    found: FloatArray = low + (high - low) / cells * np.arange(cells + 1)
+    return found
+
+
 class PoissonGaussianTransform:
     """Rows of (sigma, rate, count), all removed or all added."""
 
@@ -159,7 +165,7 @@ class PoissonGaussianTransform:
         low, high = self._ends(zeta)
         # e^(U arg w) moves mass to the right: the sum reaches as far as a moderate strip can push it
         far = max(high + 4.0, min(math.sqrt(2 * (frequency + 60.0)), 80.0))
-        edges = np.linspace(low - 4.0, far, self.riemann_cells + 1)
+        edges = evenly(low - 4.0, far, self.riemann_cells)
         log_w = self._log_w(edges)
         log_normal = -0.5 * edges * edges - HALF_LOG_2PI
         peak = np.where(edges[:-1] * edges[1:] <= 0, -HALF_LOG_2PI, np.maximum(log_normal[:-1], log_normal[1:]))
@@ -262,7 +268,7 @@ class PoissonGaussianTransform:
         zeta, sigma = self._zeta(theta), self.sigma
         low, high = self._ends(zeta)
         cells = self.layer_cells if self.counts.size == 1 else FEW_LAYER_CELLS
-        edges = np.linspace(max(low, -7.0 if zeta >= 0 else low), high - 2.0, cells + 1)
+        edges = evenly(max(low, -7.0 if zeta >= 0 else low), high - 2.0, cells)
         log_w = self._log_w(edges)
         log_normal = -0.5 * edges * edges - HALF_LOG_2PI
         floor = np.minimum(log_normal[:-1], log_normal[1:])
