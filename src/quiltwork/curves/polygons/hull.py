@@ -176,12 +176,17 @@ def profile_hull(epsilons: FloatArray, deltas: FloatArray, symmetric: bool) -> t
         with np.errstate(invalid="ignore"):  # two infinite slopes say nothing, until the left one is gone
             return before - after * (1.0 - margin)
 
+    lists: list[list[float]] = []  # made when a scan by hand is needed: they take four times the memory
+
     def sure_one(left: int, middle: int, right: int) -> float:
-        first, place, last = (float(epsilons[i]) for i in (left, middle, right))
-        ahead = last - place
-        span = 1.0 + math.exp(-place) if symmetric and left == 0 else -math.expm1(first - place)
-        after = float(deltas[middle] - deltas[right]) / math.expm1(ahead) if ahead < 700.0 else 0.0
-        return float((deltas[left] - deltas[middle]) / span - after * (1.0 - _margin(ahead)))
+        if not lists:
+            lists.extend((epsilons.tolist(), deltas.tolist()))
+        places, values = lists
+        ahead = places[right] - places[middle]
+        anchored = symmetric and left == 0
+        span = 1.0 + math.exp(-places[middle]) if anchored else -math.expm1(places[left] - places[middle])
+        after = (values[middle] - values[right]) / math.expm1(ahead) if ahead < 700.0 else 0.0
+        return float((values[left] - values[middle]) / span - after * (1.0 - _margin(ahead)))
 
     while True:
         index = _reduce(index, sure, sure_one)
