@@ -44,6 +44,7 @@ NEAR, MIDDLE, FAR = 60, 260, 40  # cells left of the jumps, around them, and rig
 ROOM = 1e-10  # relative, for rounded sums of exponentials whose exponents are below 700
 UNLIKELY = 40.0  # log of what may go wrong beside delta
 WIDEST = 0.45  # step between nodes
+FAINT = 75.0  # log of what cells may lie below the largest one, before their decay no longer counts
 NEGLIGIBLE = 1e-24  # of a part, that nodes may leave out
 
 
@@ -214,10 +215,11 @@ class Cells:
         """sup over u >= each cutoff of |B(theta+iu)|, by the shift x -> x + iy: e^(-u arg w) falls in u."""
         cut = self.cut
         logs = self.peak + np.log(self.widths) + (1 + theta) * self.losses[1:] + self.jumps
-        odds, phi = self.odds[:-1], STRIPS[:, None]
+        large = logs > logs.max() - FAINT  # the others are added as they are
+        odds, phi = self.odds[:-1][large], STRIPS[:, None]
         turn = np.arctan2(odds * np.sin(phi), 1 - cut.rate + odds * np.cos(phi)) * (1 - 1e-12)
         with np.errstate(over="ignore", divide="ignore"):
-            total = np.exp(logs - np.multiply.outer(cutoff, turn)).sum(axis=-1)
+            total = np.exp(logs[large] - np.multiply.outer(cutoff, turn)).sum(axis=-1) + np.exp(logs[~large]).sum()
             total = total + self.rest * math.exp(self.first_jumps) + np.exp(self._tail(np.array([theta]), 0.0))
             size = np.log(total) + 0.5 * (STRIPS * cut.sigma) ** 2 * (1 + 1 / cut.tau**2)
             bound: FloatArray = np.exp(size.min(axis=-1)) * (1 + 1e-9)

@@ -37,6 +37,7 @@ LIGHT = 1e-3  # what usual losses add, of delta, from which on another cut is li
 HEAVY, LEAST = 1e3, 1e-300  # what they may add, of delta, and at all, for a line of their own
 TRIED = 3  # views of one width
 VIEWS, STEPS = 8, 40
+STARTS = np.geomspace(1e-6, 600.0, 60)  # epsilons of one release
 SEVERAL = (1.0, 1e3, 1e7, 1e12)
 
 
@@ -95,9 +96,13 @@ class JumpContourEngine(SteeredEngine):
     def _single(self) -> SingleEngine:
         return SingleEngine(self.pairs[0][0])
 
+    def _start(self, delta: float) -> float:
+        """Roughly where one release has this divergence."""
+        logs = np.log(np.maximum(self._single.delta(STARTS, 1e-3).upper, 1e-300))
+        return math.exp(float(np.interp(-math.log(delta), -logs, np.log(STARTS))))
+
     def _epsilon(self, delta: float) -> tuple[float, float]:
-        start = self._single.epsilon(np.array([min(delta / self.count, 0.5)]), 1e-3).upper
-        x = aimed = max(float(start[0]), 1e-6)
+        x = aimed = self._start(min(delta / self.count, 0.5))
         sight = None
         for _ in range(VIEWS):
             aimed = x
