@@ -131,7 +131,7 @@ def test_losses_hardly_fall_below_their_floor(sigma, rate, count):
     assert logs.min() <= -40.0 or floor <= count * math.log1p(-rate) * (1 - 1e-12)
 
 
-@pytest.mark.parametrize("size", [1, 7, 130])
+@pytest.mark.parametrize("size", [1, 7, 130, 3000])
 def test_matrix_products_keep_their_digits(size):
     rng = np.random.default_rng(size)
     losses, weights = rng.normal(size=5 * M + 3) * 0.3, rng.random(5 * M + 3)
@@ -154,6 +154,20 @@ def test_both_lines_and_light_sums_bound_what_is_left():
     low, high = line.read(epsilon, plan.tilts, logs)
     assert 0 < low <= high <= plan.light(epsilon)
     assert high - low < 1e-5 * high
+
+
+@pytest.mark.parametrize("setting", CUTS)
+@pytest.mark.parametrize("part", [0, 1])
+def test_cut_offs_are_off_by_their_units(setting, part):
+    """Also where both cdfs of a difference are near 1: there it would lose all its digits."""
+    cut = Cut(*setting, 0.12, 60.0)
+    x = np.linspace(cut.c1 - 20 * cut.tau, cut.c2 + 20 * cut.tau, 60)
+    found, units = cut.cut_off(x, part)
+    with mp.workdps(150):
+        for y, value, unit in zip(x.tolist(), found.tolist(), units.tolist(), strict=True):
+            below, above = (mp.ncdf((mp.mpf(c) - y) / mp.mpf(cut.tau)) for c in (cut.c1, cut.c2))
+            truth = above - below if part else below
+            assert abs(mp.mpf(value) - truth) <= unit * UNIT * value
 
 
 @pytest.mark.parametrize("setting", CUTS)

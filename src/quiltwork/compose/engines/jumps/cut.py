@@ -43,6 +43,7 @@ BEYOND = 7.6  # widths of the cut-off between x* and C
 NEAR, MIDDLE, FAR = 60, 260, 40  # cells left of the jumps, around them, and right of them
 ROOM = 1e-10  # relative, for rounded sums of exponentials whose exponents are below 700
 UNLIKELY = 40.0  # log of what may go wrong beside delta
+TINY = 1e-300  # of a cut-off: below it there is underflow
 WIDEST = 0.45  # step between nodes
 FAINT = 75.0  # log of what cells may lie below the largest one, before their decay no longer counts
 NEGLIGIBLE = 1e-24  # of a part, that nodes may leave out
@@ -118,14 +119,19 @@ class Cut:
         """
         first, slip = (x - self.c1) / self.tau, 4 * np.abs(x) / self.tau  # arguments are rounded on the scale of x
         if not part:
-            return ndtr(-first), _cdf_error(-first, slip)
+            return _seen(ndtr(-first), _cdf_error(-first, slip))
         second = (x - self.c2) / self.tau
         right = first + second > 0
         more, less = np.where(right, -second, first), np.where(right, -first, second)
         large, small = ndtr(more), ndtr(less)
         found = np.maximum(large - small, 0.0)
         wrong = large * _cdf_error(more, slip) + small * _cdf_error(less, slip)
-        return found, wrong / np.maximum(found, 1e-300)
+        return _seen(found, wrong / np.maximum(found, TINY))
+
+
+def _seen(found: FloatArray, units: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What may have underflowed is as large as the least that counts, and may be off by twice that."""
+    return np.maximum(found, TINY), np.where(found < TINY, 2 / UNIT, units)
 
 
 def _cdf_error(at: FloatArray, slip: FloatArray) -> FloatArray:
