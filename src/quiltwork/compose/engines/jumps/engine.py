@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -11,6 +10,7 @@ import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
+from quiltwork.compose.engines.characteristic import ContourEngine
 from quiltwork.compose.engines.closed import SingleEngine
 from quiltwork.compose.engines.engine import Declined, Engine
 from quiltwork.compose.engines.jumps.cut import ROOM, UNLIKELY, Cells, Cut, Light
@@ -24,7 +24,7 @@ from quiltwork.losses.transforms.transform import TooCostly
 from quiltwork.numbers.rounding import UNIT
 
 RATIOS = (1.3, 1.8, 2.5, 3.5, 5.0, 7.0, 10.0, 15.0)  # of epsilon to the loss where jumps begin
-WIDTHS = (0.12, 0.06, 0.03)  # of the cut-off, in units of sigma
+WIDTHS, FINE_WIDTHS = (0.12, 0.06, 0.03), (0.015, 0.007)  # of the cut-off, in units of sigma
 TILTS = np.geomspace(0.3, 900.0, 30)  # times epsilon
 RATE = 0.05  # the largest rate
 SELDOM, OFTEN = 1.5, 30.0  # how often all releases together draw the record: no tilt sees both worlds, or one may
@@ -34,10 +34,11 @@ LOST = math.log(1e6)  # how far above delta the integrand may start
 NARROW = 1e-4  # width of D, relative, that is good enough
 CHEAP, FAIR, COSTLY = 1.5e3, 5e3, 1e10  # period times cutoff
 LIGHT = 1e-3  # what usual losses add, of delta, from which on another cut is likely to do without their line
+HOPELESS = 1e5  # what they add, of delta, with cut-offs that are too wide
 HEAVY, LEAST = 1e3, 1e-300  # what they may add, of delta, and at all, for a line of their own
 TRIED = 3  # views of one width
 VIEWS, STEPS = 8, 40
-STARTS = np.geomspace(1e-6, 600.0, 60)  # epsilons of one release
+STARTS, FAR = np.geomspace(1e-6, 600.0, 60), 2.0  # epsilons of one release; how far all may be from it
 SEVERAL = (1.0, 1e3, 1e7, 1e12)
 
 
@@ -97,12 +98,23 @@ class JumpContourEngine(SteeredEngine):
         return SingleEngine(self.pairs[0][0])
 
     def _start(self, delta: float) -> float:
-        """Roughly where one release has this divergence."""
+        """Where one release has its share of delta, or a normal law of the usual losses all of it, if that is further.
+
+        Between this and Chernoff's bound where they are close.
+        """
         logs = np.log(np.maximum(self._single.delta(STARTS, 1e-3).upper, 1e-300))
-        return math.exp(float(np.interp(-math.log(delta), -logs, np.log(STARTS))))
+        one = math.exp(float(np.interp(-math.log(delta / self.count), -logs, np.log(STARTS))))
+        usual = self.rate * math.sqrt(self.count * math.expm1(min(self.sigma**-2, 1.0)))
+        one = max(one, 0.9 * usual * math.sqrt(2 * math.log(max(usual / delta, 1.0))))
+        try:
+            most = ContourEngine.of(self.pairs)
+            all_ = float(most.chernoff_epsilon(np.array([delta]), np.array([one]))[0]) if most else math.inf
+        except (TooCostly, OverflowError):
+            all_ = math.inf
+        return math.sqrt(one * all_) if one < all_ < FAR * one else one
 
     def _epsilon(self, delta: float) -> tuple[float, float]:
-        x = aimed = self._start(min(delta / self.count, 0.5))
+        x = aimed = self._start(delta)
         sight = None
         for _ in range(VIEWS):
             aimed = x
@@ -150,19 +162,23 @@ class JumpContourEngine(SteeredEngine):
         if before is not None:
             plan = self._plan(epsilon, delta, before.cut.ratio, before.cut.width, unlikely)
             yield [] if plan is None else plan.ways
-        for most, width in itertools.product((FAIR, COSTLY), WIDTHS):
-            found, least = list[Way](), math.inf
-            for ratio in RATIOS:
-                plan = self._plan(epsilon, delta, ratio, width, unlikely)
-                if plan is None:
-                    continue
-                found += plan.ways
-                price = min((way.price for way in plan.ways), default=math.inf)
-                light = plan.bound <= LIGHT * delta
-                if price <= CHEAP or price >= least < math.inf or plan.jumps.price > (COSTLY if light else most):
-                    break
-                least = price
-            yield sorted(found, key=lambda way: way.price)
+        blunt = False
+        for most, widths in ((FAIR, WIDTHS), (FAIR, FINE_WIDTHS), (COSTLY, WIDTHS)):
+            for width in widths if blunt or widths is WIDTHS else ():
+                found, least = list[Way](), math.inf
+                for ratio in RATIOS:
+                    plan = self._plan(epsilon, delta, ratio, width, unlikely)
+                    if plan is None:
+                        continue
+                    found += plan.ways
+                    price = min((way.price for way in plan.ways), default=math.inf)
+                    light = plan.bound <= LIGHT * delta
+                    hopeless = most == FAIR and plan.bound > HOPELESS * delta
+                    dear, blunt = plan.jumps.price > (COSTLY if light else most), blunt or hopeless
+                    if price <= CHEAP or price >= least < math.inf or hopeless or dear:
+                        break
+                    least = price
+                yield sorted(found, key=lambda way: way.price)
 
     def _plan(self, epsilon: float, delta: float, ratio: float, width: float, unlikely: float) -> Plan | None:
         try:
