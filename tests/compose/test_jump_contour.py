@@ -18,8 +18,9 @@ from quiltwork.compose.accountant.directions import sides
 from quiltwork.compose.engines.characteristic import ContourEngine
 from quiltwork.compose.engines.engine import Declined
 from quiltwork.compose.engines.jumps.cut import Cells, Cut, floor_of
-from quiltwork.compose.engines.jumps.engine import JumpContourEngine, Plan
+from quiltwork.compose.engines.jumps.engine import JumpContourEngine
 from quiltwork.compose.engines.jumps.line import PRODUCT, M, Sums, spectrum
+from quiltwork.compose.engines.jumps.plan import Plan
 from quiltwork.numbers.rounding import UNIT
 
 TRUTHS = json.loads(Path(__file__).with_name("test_jump_contour.truths.json").read_text(encoding="utf-8"))
