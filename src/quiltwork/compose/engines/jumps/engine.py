@@ -23,6 +23,7 @@ from quiltwork.numbers.rounding import UNIT
 
 RATIOS = (1.3, 1.8, 2.5, 3.5, 5.0, 7.0, 10.0, 15.0)  # of epsilon to the loss where jumps begin
 WIDTHS, FINE_WIDTHS = (0.12, 0.06, 0.03), (0.015, 0.007)  # of the cut-off, in units of sigma
+FINEST = 0.004  # of those, themselves: nodes are as dense
 RATE = 0.05  # the largest rate
 SELDOM, OFTEN = 1.5, 30.0  # how often all releases together draw the record: no tilt sees both worlds, or one may
 FEW = 3  # questions at once: each has a line of its own
@@ -31,7 +32,7 @@ CHEAP, FAIR, COSTLY = 1.5e3, 5e3, 1e10  # period times cutoff
 LIGHT = 1e-3  # what usual losses add, of delta, from which on another cut is likely to do without their line
 HOPELESS = 1e5  # what they add, of delta, with cut-offs that are too wide
 TRIED = 3  # views of one width
-VIEWS, STEPS = 8, 40
+VIEWS, STEPS, MOST_PLANS = 8, 40, 120
 STARTS, FAR = np.geomspace(1e-6, 600.0, 60), 2.0  # epsilons of one release; how far all may be from it
 SEVERAL = (1.0, 1e3, 1e7, 1e12)
 
@@ -43,6 +44,7 @@ class JumpContourEngine(SteeredEngine):
 
     def __init__(self, pairs: Counted, sigma: float, rate: float, count: int) -> None:
         self.pairs, self.sigma, self.rate, self.count = pairs, sigma, rate, count
+        self.plans = 0  # made for one question
 
     @classmethod
     def of(cls, pairs: Counted, least: float = 0.0, most: float = OFTEN) -> JumpContourEngine | None:
@@ -74,6 +76,7 @@ class JumpContourEngine(SteeredEngine):
 
     def _divergence(self, epsilon: float, rough: float) -> tuple[float, float]:
         """From one jump alone, which may be far less than what several tell."""
+        self.plans = 0
         for factor in SEVERAL:
             try:
                 return self._aim(epsilon, min(rough * factor, 0.5))(epsilon)
@@ -109,12 +112,14 @@ class JumpContourEngine(SteeredEngine):
 
     def _epsilon(self, delta: float) -> tuple[float, float]:
         x = aimed = self._start(delta)
-        sight = None
+        sight, self.plans = None, 0
         for _ in range(VIEWS):
             aimed = x
             try:
                 sight = self._aim(aimed, delta, sight)
             except Declined:  # one release alone costs less than all: look further out
+                if sight is not None:
+                    break
                 x = 1.25 * aimed
                 continue
             x = _root(sight, delta, aimed)
@@ -158,7 +163,8 @@ class JumpContourEngine(SteeredEngine):
             yield [] if plan is None else plan.ways
         blunt = False
         for most, widths in ((FAIR, WIDTHS), (FAIR, FINE_WIDTHS), (COSTLY, WIDTHS)):
-            for width in widths if blunt or widths is WIDTHS else ():
+            fine = [width for width in FINE_WIDTHS if width * self.sigma >= FINEST] if blunt else []
+            for width in widths if widths is WIDTHS else fine:
                 found, least = list[Way](), math.inf
                 for ratio in RATIOS:
                     plan = self._plan(epsilon, delta, ratio, width, unlikely)
@@ -175,6 +181,9 @@ class JumpContourEngine(SteeredEngine):
                 yield sorted(found, key=lambda way: way.price)
 
     def _plan(self, epsilon: float, delta: float, ratio: float, width: float, unlikely: float) -> Plan | None:
+        self.plans += 1
+        if self.plans > MOST_PLANS:
+            return None
         try:
             return Plan.of(Cut(self.sigma, self.rate, self.count, epsilon, ratio, width, unlikely), epsilon, delta)
         except (TooCostly, OverflowError):
