@@ -116,7 +116,7 @@ MANY = Case(
     distinct,
     1e-6,
     functools.partial(peers.distinct, DISTINCT),
-    faster=200,
+    faster=400,
 )
 
 STRICT = _response_case(1e-12).name

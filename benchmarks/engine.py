@@ -17,7 +17,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before numpy: CPU time is then time 
 os.environ["OMP_NUM_THREADS"] = "1"
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import cases, measures, peers, report, transforms, verdicts
+from benchmarks import cases, few, measures, peers, report, transforms, verdicts
 from benchmarks.cases import Case
 from benchmarks.report import Bar, Line, at_least, at_most
 from benchmarks.timing import PATIENCE, Timing, interleaved
@@ -66,6 +66,7 @@ def measured(quick: bool) -> Found:
     for case in cases.OTHERS:
         yield from compared(case, repeats, patience, coarse=not quick)
     yield from compared(cases.MANY, repeats, patience, coarse=False, alone=quick)
+    yield from few.bars(repeats)
     yield from measures.calibration(repeats)
     yield from measures.profiles(repeats)
     yield from measures.trade_offs(repeats)

@@ -18,8 +18,9 @@ from quiltwork.compose.accountant.directions import sides
 from quiltwork.compose.engines.characteristic import ContourEngine
 from quiltwork.compose.engines.engine import Declined
 from quiltwork.compose.engines.jumps.cut import Cells, Cut, floor_of
-from quiltwork.compose.engines.jumps.engine import JumpContourEngine, Plan
-from quiltwork.compose.engines.jumps.line import PRODUCT, M, spectra
+from quiltwork.compose.engines.jumps.engine import JumpContourEngine
+from quiltwork.compose.engines.jumps.line import PRODUCT, M, Sums, spectrum
+from quiltwork.compose.engines.jumps.plan import Plan
 from quiltwork.numbers.rounding import UNIT
 
 TRUTHS = json.loads(Path(__file__).with_name("test_jump_contour.truths.json").read_text(encoding="utf-8"))
@@ -131,12 +132,12 @@ def test_losses_hardly_fall_below_their_floor(sigma, rate, count):
     assert logs.min() <= -40.0 or floor <= count * math.log1p(-rate) * (1 - 1e-12)
 
 
-@pytest.mark.parametrize("size", [1, 7, 130])
+@pytest.mark.parametrize("size", [1, 7, 130, 3000])
 def test_matrix_products_keep_their_digits(size):
     rng = np.random.default_rng(size)
     losses, weights = rng.normal(size=5 * M + 3) * 0.3, rng.random(5 * M + 3)
     weights /= weights.sum()
-    (found,) = spectra((weights,), losses, 0.9, size)
+    found = spectrum(weights, losses, 0.9, size)
     spread = float(weights @ np.abs(losses))
     for j in {0, size // 2, size - 1}:
         truth = mp.fsum(
@@ -150,11 +151,43 @@ def test_both_lines_and_light_sums_bound_what_is_left():
     epsilon, delta = 0.0637, 1e-12
     cut = Cut(1.2, 1e-4, 10_000, epsilon, 1.8, 0.06, 40 - math.log(delta))
     plan = Plan.of(cut, epsilon, delta)
-    sight = plan.sight(True)
-    line, logs = sight.usual
-    low, high = line.read(epsilon, sight.tilts, logs)
+    line, logs = plan.line(plan.usual, 1)
+    low, high = line.read(epsilon, plan.tilts, logs)
     assert 0 < low <= high <= plan.light(epsilon)
     assert high - low < 1e-5 * high
+
+
+@pytest.mark.parametrize("setting", CUTS)
+@pytest.mark.parametrize("part", [0, 1])
+def test_cut_offs_are_off_by_their_units(setting, part):
+    """Also where both cdfs of a difference are near 1: there it would lose all its digits."""
+    cut = Cut(*setting, 0.12, 60.0)
+    x = np.linspace(cut.c1 - 20 * cut.tau, cut.c2 + 20 * cut.tau, 60)
+    found, units = cut.cut_off(x, part)
+    with mp.workdps(150):
+        for y, value, unit in zip(x.tolist(), found.tolist(), units.tolist(), strict=True):
+            below, above = (mp.ncdf((mp.mpf(c) - y) / mp.mpf(cut.tau)) for c in (cut.c1, cut.c2))
+            truth = above - below if part else below
+            assert abs(mp.mpf(value) - truth) <= unit * UNIT * value
+
+
+@pytest.mark.parametrize("setting", CUTS)
+def test_parts_on_nodes_of_their_own_are_off_by_their_errors(setting):
+    """A and B on coarse nodes where each has mass, beside many digits on fine ones; as a ratio they need no centre."""
+    sigma, rate, count, epsilon, ratio = setting
+    cells = Cells(Cut(sigma, rate, count, epsilon, ratio, 0.12, 60.0))
+    theta, eta, size = 3.0, 0.25 / epsilon, 40
+    most = [float(bound[0]) for bound in cells.above(np.array([theta]))]
+    usual = Sums.of(cells, theta, 0, most[0], 36.0, eta, size, None)
+    with mp.workdps(30):
+        law = Law(cells.cut)
+        for part, sums in enumerate((usual, Sums.of(cells, theta, 1, most[1], 36.0, eta, size, usual))):
+            whole = law(part, 1 + mp.mpf(theta))
+            assert abs(mp.log(whole / mp.mpf(sums.total))) <= sums.slip
+            for j in (1, size // 2, size - 1):
+                z = mp.mpc(theta, mp.mpf(eta) * j)
+                truth = law(part, 1 + z) / whole * mp.expj(-z.imag * mp.mpf(sums.centre))
+                assert abs(truth - 1 - mp.mpc(sums.turned[j])) <= sums.error[j] < 1e-6
 
 
 def test_it_passes_on_what_is_not_its_own():

@@ -1,6 +1,7 @@
 """Different methods, one truth: their brackets meet; the router names who answered and says when it is wide."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -193,15 +194,22 @@ def test_methods_whose_certificates_cross_are_named():
     assert near.upper.tolist() == [1.1, 0.6 + 1e-15]
 
 
-@pytest.mark.parametrize(("sigma", "rate", "count", "delta"), [(0.7, 0.05, 2, 1e-10), (1.3, 0.004, 5, 1e-20)])
-def test_asking_for_more_never_gives_less(sigma: float, rate: float, count: int, delta: float) -> None:
-    widths = []
-    for rtol in (1e-3, 1e-4, 1e-5, 1e-6):
-        loss = (count * qw.poisson(qw.gaussian(sigma), rate)).direction("add")
-        widths.append(loss.epsilon(delta, rtol=rtol).relative_width)
-    assert widths[0] <= 1e-4
-    for rough, fine, rtol in zip(widths, widths[1:], (1e-4, 1e-5, 1e-6), strict=False):
-        assert fine <= max(rough, rtol)
+@pytest.mark.parametrize(
+    ("make", "delta"),
+    [
+        (lambda: (2 * qw.poisson(qw.gaussian(0.7), 0.05)).direction("add"), 1e-10),
+        (lambda: 120 * qw.poisson(qw.gaussian(0.35), 0.01), 1e-5),
+        (lambda: 4 * qw.poisson(qw.laplace(1.0), 0.03), 1e-6),
+        (lambda: qw.compose(40 * qw.pure(0.1), 17 * qw.pure(0.0314159), 9 * qw.laplace(2.0)), [1e-3, 1e-7]),
+    ],
+)
+def test_a_finer_question_is_never_answered_wider(make: Callable[[], qw.Loss], delta: float | list[float]) -> None:
+    before = (-math.inf, math.inf)
+    for rtol in (0.3, 1e-3, 1e-4, 3e-5, 4e-6):
+        found = make().epsilon(delta, rtol=rtol)
+        assert np.all(np.greater_equal(found.lower, before[0]))
+        assert np.all(np.less_equal(found.upper, before[1]))
+        before = found.lower, found.upper
 
 
 def test_a_largest_loss_below_zero_asks_for_no_epsilon_whatever_method_says_so():

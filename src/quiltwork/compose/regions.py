@@ -15,11 +15,12 @@ from quiltwork.compose.accountant.directions import Divergence, SmallestEpsilon,
 from quiltwork.compose.engines.atoms import enumerate_atoms
 from quiltwork.compose.engines.listed import FLOOR, ExactLaw
 from quiltwork.compose.releases import Counted, Known, Part, is_renyi, reveal_everything, sandwiched, telling
-from quiltwork.curves.polygons.profile import Profile, from_ends
+from quiltwork.curves.polygons.profile import Profile, from_ends, slack_and_floor, with_room
 from quiltwork.curves.polygons.region import Region
 from quiltwork.numbers.rounding import UNIT
 
 MOST_VALUES = 12_000_000  # values of a loss handled at a time: two constraints, 3,400 releases
+AT_ONCE = 1 << 18  # faces
 SAMPLES = 400
 EVERY, OUTER = "every face", "outer polygon"
 
@@ -42,7 +43,7 @@ def region(parts: Sequence[Part], side: str) -> Region:
 
 def _listed(directions: list[Counted], symmetric: bool) -> Region | None:
     """From the list of all values, in each direction."""
-    found, zero = [], False
+    profiles, zero = list[Profile](), False
     for pairs in directions:
         # a symmetric region has its faces at epsilon >= 0; what may be there after rounding stays
         reach = math.fsum(count * max(abs(pair.low), abs(pair.high)) for pair, count in pairs)
@@ -50,13 +51,14 @@ def _listed(directions: list[Counted], symmetric: bool) -> Region | None:
         atoms = enumerate_atoms(pairs, MOST_VALUES, least)
         if atoms is None:
             return None
-        found.append(_faces(ExactLaw(atoms), Known.of(pairs).reveal, symmetric))
-        zero = zero or bool(np.any(np.abs(atoms.losses) <= 2 * atoms.hair))
+        zero = zero or bool((np.abs(atoms.losses) <= 2 * atoms.hair).any())
+        held = [ExactLaw(atoms)]
+        del atoms  # of millions of values each column counts
+        epsilons, deltas, slack, floor = _faces(held.pop().without_masses(), Known.of(pairs).reveal, symmetric)
+        profiles.append(with_room(epsilons, deltas, slack, floor, symmetric))
     method = f"exact atoms: {EVERY}"
-    profiles = [from_ends(*ends, symmetric) for ends in found]
     if len(profiles) > 1:
         return Region(larger(*profiles), method=method)
-    epsilons, _, deltas = found[0]
     # epsilon 0 is a face only if the loss takes that value: else D is straight from its mirror image on
     first = 1 if symmetric and epsilons.size > 1 and not zero else 0
     return Region(profiles[0], method=method, faces=_told_apart(epsilons[first:], deltas[first:]))
@@ -64,36 +66,54 @@ def _listed(directions: list[Counted], symmetric: bool) -> Region | None:
 
 def _told_apart(epsilons: FloatArray, deltas: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Faces whose deltas differ from the one before; where they do not, the smaller epsilon says it all."""
-    falling = np.concatenate(([True], np.diff(np.minimum.accumulate(deltas)) < 0))
+    lowest = np.minimum.accumulate(deltas)
+    falling = np.ones(deltas.size, dtype=bool)
+    np.less(lowest[1:], lowest[:-1], out=falling[1:])
     return epsilons[falling], deltas[falling]
 
 
-def _faces(law: ExactLaw, reveal: tuple[float, float], symmetric: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Faces (L_j, D(L_j)): epsilons, and lower and upper ends of the deltas.
+def _faces(law: ExactLaw, reveal: tuple[float, float], symmetric: bool) -> tuple[FloatArray, FloatArray, float, float]:
+    """Faces (L_j, D(L_j)): epsilons, upper ends of the deltas, and slack and floor that lead to the lower ones.
 
-    A loss that is not a known decimal is moved up by what it may be off, so that D holds there. Symmetric: the faces at
-    epsilon > 0, and D(0), left of which the mirror image begins.
+    Symmetric: the faces at epsilon > 0, and D(0), left of which the mirror image begins.
     """
     losses, hair = law.losses, law.hair
-    error = law.stick_errors * 1.01 + law.rounding * law.sticks + FLOOR
-    error[-1] = 0.0  # nothing lies above the largest loss; elsewhere masses may have underflowed
-    if law.typed:
-        epsilons, shift = losses, 2 * hair * law.tails[1:] * (1 + law.relative)
-        lower, upper = law.sticks - error - shift, law.sticks + error + shift
-    else:
-        moved = hair * (1 + 1e-9) + 4 * UNIT * np.abs(losses)
-        epsilons = losses + moved
-        # D falls by T_j times the move, and left of a moved face the chord exceeds it by as much
-        lower, upper = law.sticks - error - 2 * (hair + moved) * law.tails[:-1], law.sticks + error
+    first = int(np.searchsorted(losses, 2 * hair, side="right")) if symmetric else 0
+    ahead = 1 if symmetric else 0  # places for D(0)
+    epsilons, lower, upper = (np.zeros(losses.size - first + ahead) for _ in range(3))
     if symmetric:
-        positive = losses > 2 * hair
         near = np.zeros(2) if law.typed else np.array([2 * hair, -2 * hair])
-        below, above = law.stick(near) + np.array([-1.0, 1.0]) * (law.stick_error(near) + 2 * hair * law.near(near))
-        epsilons = np.concatenate(([0.0], epsilons[positive]))
-        lower, upper = np.concatenate(([below], lower[positive])), np.concatenate(([above], upper[positive]))
-    lower = lower + reveal[0] - 4 * UNIT * (np.abs(lower) + reveal[0])
-    upper = np.minimum((np.maximum(upper, 0.0) + reveal[1]) * (1 + 4 * UNIT), 1.0)
-    return epsilons, np.minimum(lower, upper), upper
+        around = law.stick(near) + np.array([-1.0, 1.0]) * (law.stick_error(near) + 2 * hair * law.near(near))
+        lower[0], upper[0] = around
+    for start in range(first, losses.size, AT_ONCE):
+        part = slice(start, min(start + AT_ONCE, losses.size))
+        into = slice(start - first + ahead, part.stop - first + ahead)
+        epsilons[into], lower[into], upper[into] = _some_faces(law, part)
+    del law, losses
+    for ends, share, sign in ((lower, reveal[0], -1), (upper, reveal[1], 1)):
+        if sign > 0:
+            np.maximum(ends, 0.0, out=ends)
+        ends += share + sign * 4 * UNIT * (np.abs(ends) + share)
+    np.minimum(upper, 1.0, out=upper)
+    np.minimum(lower, upper, out=lower)
+    return epsilons, upper, *slack_and_floor(lower, upper)
+
+
+def _some_faces(law: ExactLaw, part: slice) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Epsilons and both ends of the deltas there, without what is revealed.
+
+    A loss that is not a known decimal is moved up by what it may be off, so that D holds there.
+    """
+    losses, sticks, hair = law.losses[part], law.sticks[part], law.hair
+    error = law.stick_errors[part] * 1.01 + law.rounding * sticks + FLOOR
+    if part.stop == law.losses.size:
+        error[-1] = 0.0  # nothing lies above the largest loss; elsewhere masses may have underflowed
+    if law.typed:
+        shift = 2 * hair * law.tails[part.start + 1 : part.stop + 1] * (1 + law.relative)
+        return losses, sticks - error - shift, sticks + error + shift
+    moved = hair * (1 + 1e-9) + 4 * UNIT * np.abs(losses)
+    # D falls by T_j times the move, and left of a moved face the chord exceeds it by as much
+    return losses + moved, sticks - error - 2 * (hair + moved) * law.tails[part], sticks + error
 
 
 def larger(one: Profile, two: Profile) -> Profile:

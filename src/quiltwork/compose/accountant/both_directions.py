@@ -1,7 +1,7 @@
 """Epsilon of one kind of sampled Gaussian noise in both directions, from one ladder and one table of sines.
 
 The direction whose ladder sees the larger epsilon is inverted on its line.  The other one is ruled out by Chernoff's
-bound where that suffices, and otherwise read on a line of its own, at the same frequencies.
+bound or the integral of |phi| where that suffices, and otherwise read on a line of its own, at the same frequencies.
 
 Reference: theory/engine-faster.md section 1.
 """
@@ -9,13 +9,21 @@ Reference: theory/engine-faster.md section 1.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import attrs
 import numpy as np
 
-from quiltwork.compose.engines.characteristic import MAX_FREQUENCIES_UNSMOOTHED, log_peak, nudged
-from quiltwork.compose.engines.views.contour import Contour, ContourView, Decay, line_of, view_of
-from quiltwork.compose.engines.views.ladder import Ladder
+from quiltwork.compose.engines.characteristic import MAX_FREQUENCIES_UNSMOOTHED, kernel_size, log_peak, nudged
+from quiltwork.compose.engines.views.contour import (
+    Contour,
+    ContourView,
+    Decay,
+    Ladder,
+    integral_bound,
+    line_of,
+    view_of,
+)
 from quiltwork.compose.engines.views.solve import enclosures, log_targets
 from quiltwork.compose.releases import Counted
 from quiltwork.losses.families.gaussian import GaussianPair
@@ -26,10 +34,11 @@ from quiltwork.numbers.rounding import UNIT
 METHOD = "characteristic function"
 CLOSE = 1e-9  # relative width of a bracket, from which on no other line is tried
 LINES = 2
-AIMED = 1e-6  # by how much the ladder may be wrong about epsilon
+LOSS, LEAST = 0.9, 1e-300  # in log D of that bound, and of a kernel
+AIMED = 2e-3  # by how much the ladder may be wrong about epsilon
 
 
-def epsilon_ends(several: list[Counted], delta: float) -> tuple[float, float] | None:
+def epsilon_ends(several: Sequence[Counted], delta: float) -> tuple[float, float] | None:
     """Ends of the smallest epsilon of the worse of these directions; None when they are others, or out of reach."""
     table = _table(several)
     if table is None:
@@ -42,7 +51,7 @@ def epsilon_ends(several: list[Counted], delta: float) -> tuple[float, float] | 
         return None
 
 
-def _table(several: list[Counted]) -> SampledGaussian | None:
+def _table(several: Sequence[Counted]) -> SampledGaussian | None:
     """The releases, when all directions are of one kind of Gaussian noise on samples."""
     found = set()
     for pairs in several:
@@ -59,6 +68,7 @@ class _Both:
     def __init__(self, table: SampledGaussian, directions: list[bool], delta: float) -> None:
         self.table, self.directions, self.delta, self.log_delta = table, directions, delta, math.log(delta)
         self.strict, self.loose = log_targets(np.array([delta]), (0.0, 0.0))
+        self.below: dict[bool, float] = {}  # from which epsilon on D is certainly below delta
 
     def ends(self) -> tuple[float, float] | None:
         """From lines aimed at what the ladders see, and once more from where the first line saw epsilon."""
@@ -109,10 +119,20 @@ class _Both:
         return (low, high) if 0 < low <= high < math.inf else None
 
     def _below(self, removed: bool, epsilon: float) -> bool:
-        """Whether D(epsilon) < delta for certain in this direction, by Chernoff's bound."""
-        ladder = self.ladders[removed]
-        bound = nudged(ladder.log_mgf, self.table.moments_error) + log_peak(ladder.theta) - ladder.theta * epsilon
-        return bool(np.any(bound < self.log_delta - 1e-9))
+        """Whether D(epsilon) < delta for certain in this direction, by Chernoff's bound or the integral of |phi|."""
+        if epsilon >= self.below.get(removed, math.inf):
+            return True  # as at a smaller epsilon
+        ladder, target = self.ladders[removed], self.log_delta - 1e-9
+        logs = nudged(ladder.log_mgf, self.table.moments_error) - ladder.theta * epsilon
+        rung = int(np.argmin(logs + log_peak(ladder.theta)))
+        found = float(logs[rung]) + float(log_peak(ladder.theta[rung : rung + 1])[0]) < target
+        theta, spread = float(ladder.theta[rung]), math.sqrt(float(ladder.variance[rung]))
+        if not found and float(logs[rung]) + math.log(max(kernel_size(theta, spread), LEAST)) < target - LOSS:
+            decay = self.table.planned(self._at(removed, theta)).decay(theta)
+            found = float(logs[rung]) + integral_bound([decay], theta, spread) < target
+        if found:
+            self.below[removed] = epsilon
+        return found
 
     def _line(self, removed: bool, epsilon: float) -> Contour | None:
         ladder = self.ladders[removed]

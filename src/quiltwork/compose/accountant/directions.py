@@ -22,7 +22,7 @@ from quiltwork.compose.accountant import both_directions, moments
 from quiltwork.compose.accountant.leave_out import WIDTH, Apart
 from quiltwork.compose.accountant.methods import FEW_RELEASES, METHODS, ORDER, RARE_RATE
 from quiltwork.compose.accountant.refine import refine
-from quiltwork.compose.engines.characteristic import ContourEngine
+from quiltwork.compose.engines.characteristic import FINE, ContourEngine
 from quiltwork.compose.engines.engine import Declined, Engine
 from quiltwork.compose.releases import (
     Counted,
@@ -46,7 +46,7 @@ from quiltwork.numbers.rounding import UNIT
 
 CLOSED_FORM = "closed form"
 WIDE = 0.05  # relative width from which on the moments are asked as well
-USUAL_WIDTH = 1e-3  # that is asked for when nobody says
+WIDTHS = tuple(10.0**-n for n in range(3, 13))  # relative ones that methods are asked for
 RARE_WIDTH = 1e-4  # and of few releases on small samples
 CROSSING = 1e-9  # relative distance from which on certificates that cross cannot blame their rounding
 LEAST = 1e-300  # smaller numbers are reported as below this
@@ -109,7 +109,7 @@ class Inquiry(ABC):
     """One question: a flat array of values, the width asked for, and the method if one is stated."""
 
     values: FloatArray
-    rtol: float = USUAL_WIDTH
+    rtol: float = WIDTHS[0]
     method: str | None = None
 
     quantity: ClassVar[Quantity]
@@ -227,23 +227,27 @@ class Inquiry(ABC):
             return Ends(*inquiry.trivial())
 
     def by_methods(self, pairs: Counted) -> Ends:
-        """What the methods certify in one direction; where that is too wide, also what they do asked for less.
+        """What the methods certify in one direction: asked for the usual width first, then for finer ones.
 
-        Less is asked for by powers of 10, from the usual width on, until a width is missed: asking for more never gives
-        less. One question about few releases on small samples is asked more finely than need be: the grids that are
-        left there could do better.
+        Which widths they are asked for does not depend on the one that is wanted, only where that ends: what is found
+        for less is part of what is found for more, and a finer question never has a wider answer. Where no value gets
+        as narrow as asked, nothing finer is tried. One question about few releases on small samples is asked more
+        finely at once: the grids that are left there could do better.
         """
         one = self.values.size == 1 and self.method is None and self.quantity == "epsilon"
-        fine = one and self.rtol > RARE_WIDTH and rarely_drawn(pairs, 2 * RARE_RATE)
-        found = attrs.evolve(self, rtol=RARE_WIDTH if fine else self.rtol).by_first(pairs)
-        width = USUAL_WIDTH
-        while width > self.rtol * (1 + 1e-9) and not self.narrow(found.lower, found.upper).all():
-            coarser = attrs.evolve(self, rtol=width)
-            more = coarser.by_first(pairs)
-            found = attrs.evolve(self._met(found, more), method=more.method)
-            if not coarser.narrow(more.lower, more.upper).all():
+        rare = one and rarely_drawn(pairs, 2 * RARE_RATE)
+        asked = attrs.evolve(self, rtol=RARE_WIDTH if rare else WIDTHS[0])
+        found = more = asked.by_first(pairs)
+        for width in WIDTHS[1 + rare :]:
+            met = self.narrow(found.lower, found.upper).all() or asked.rtol <= self.rtol
+            if met or not asked.narrow(more.lower, more.upper).any():
                 break
-            width /= 10
+            asked = attrs.evolve(self, rtol=width)
+            try:
+                more = asked.by_first(pairs)
+            except Declined:
+                break
+            found = attrs.evolve(self._met(found, more), method=more.method)
         return found
 
     def by_first(self, pairs: Counted) -> Ends:
@@ -339,13 +343,13 @@ class SmallestEpsilon(Inquiry):
 
     def worse(self, several: Sequence[Counted]) -> Ends:
         """From one table of nodes for both directions where there is one."""
-        if self.values.size > 1 or self.method is not None:
+        if self.values.size > 1 or self.method is not None or any(len(pairs) > 1 for pairs in several):
             return super().worse(several)
         both = both_directions.epsilon_ends(several, float(self.values[0]))
         if both is None:
             return super().worse(several)
         found = Ends(np.array([both[0]]), np.array([both[1]]), both_directions.METHOD)
-        if both[1] - both[0] <= min(self.rtol, both_directions.CLOSE) * both[1]:
+        if both[1] - both[0] <= min(self.rtol, FINE) * both[1]:
             return found
         return self._met(super().worse(several), found)
 

@@ -29,6 +29,7 @@ from quiltwork.numbers.stated import typed
 LEAST = 1e-290
 WORK = 500  # products in a convolution that cost as much as one value in a list
 SHORT = 200  # products for one cell of the bivariate lattice
+ROWS = 256  # of a lattice that are looked at together
 CROWDED = 8  # a kernel with fewer than this many places for a mass is convolved as a whole
 
 
@@ -170,12 +171,25 @@ def _lattice(pair: FinitePair, count: int, least: float) -> Atoms:
     inner, outer = pair.losses[2:].tolist()
     masses, wrong = bivariate(count, (pa, pb, pc, pd))
     masses *= math.exp(count * _log_kept(pair)[0])
-    u, v = np.arange(count + 1), np.arange(count + 1)[:, None]
-    losses = outer * (u + v - count) + inner * (u - v)
     mirrored = masses[::-1, ::-1]  # -L is (k - u, k - v), and Q is P seen from there
-    kept = losses >= least if math.isfinite(least) else slice(None)
-    columns = [array[kept].ravel() for array in (losses, masses, mirrored, wrong)]
-    return _merged(columns, _relative(pair, count), _hair(pair, count))
+    columns: list[list[FloatArray]] = [[], [], [], []]
+    u = np.arange(count + 1)
+    for start in range(0, count + 1, ROWS):
+        rows = slice(start, start + ROWS)
+        v = u[rows, None]
+        losses = outer * (u + v - count) + inner * (u - v)
+        kept = losses >= least
+        for column, part in zip(columns, (losses, masses[rows], mirrored[rows], wrong[rows]), strict=True):
+            column.append(part[kept])
+    del masses, mirrored, wrong
+    return _merged([_joined(column) for column in columns], _relative(pair, count), _hair(pair, count))
+
+
+def _joined(parts: list[FloatArray]) -> FloatArray:
+    """One after the other; the parts are given up."""
+    found = np.concatenate(parts)
+    parts.clear()
+    return found
 
 
 def _short(lattice: Lattice | None, count: int) -> bool:
@@ -241,10 +255,11 @@ def add(one: Atoms, two: Atoms, most: int, least: float = -math.inf) -> Atoms | 
 def _merged(columns: list[FloatArray], more: float, hair: float) -> Atoms:
     """Losses, P, Q and errors sorted; values that rounding alone can tell apart become one.
 
-    `more` is an error that all masses share.
+    `more` is an error that all masses share. The columns are given up one by one: lists may be long.
     """
     order = np.argsort(columns[0])
-    losses, p, q, wrong = (column[order].astype(float, copy=False) for column in columns)
+    losses, p, q, wrong = (columns.pop(0)[order].astype(float, copy=False) for _ in range(4))
+    del order
     worst = float(wrong.max()) + more
     hair += 2 * UNIT * max(abs(float(losses[0])), abs(float(losses[-1])))
     starts = np.concatenate(([0], np.flatnonzero(np.diff(losses) > 2 * hair) + 1))

@@ -31,13 +31,14 @@ from quiltwork.compose.engines.views.contour import (
     Contour,
     ContourView,
     Decay,
+    Ladder,
     Window,
     cutoff_of,
+    integral_bound,
     line_of,
     peak_of,
     view_of,
 )
-from quiltwork.compose.engines.views.ladder import Ladder
 from quiltwork.compose.engines.views.solve import ROOT2, enclosures, landmarks, log_targets, tilt_for_epsilon
 from quiltwork.compose.engines.views.tradeoff import ViewEngine
 from quiltwork.compose.releases import Counted
@@ -60,7 +61,6 @@ SPREADS_SERVED = 3.0  # around the centre of a view
 FINE = 1e-6  # width of one answer, that is worth its price whatever was asked
 LINES = 2  # for one question
 CLOSE = 1e-9  # relative width of a bracket, from which on no other line is tried
-CELLS = np.linspace(0.0, 7.0, 36)  # of frequencies over which |phi| is integrated, in spreads
 TILTS_NEAR = np.array([0.4, 0.6, 0.8, 1.0, 1.3, 1.6, 2.0, 2.5])  # of log(1/delta) / epsilon
 LOSS = 0.5  # in log D, of that bound
 
@@ -155,11 +155,7 @@ class ContourEngine(ViewEngine):
         return bool(np.all(self.chernoff_epsilon(delta, epsilon) <= epsilon * (1 - 1e-9)))
 
     def _stays_below(self, delta: float, epsilon: float) -> bool:
-        """Whether D(epsilon) < delta for certain, epsilon positive: by Chernoff's bound, or by the integral of |phi|.
-
-        D(eps) <= e^(K - theta eps) (1/pi) int_0^inf |phi(u)| / |z (z+1)| du, with |phi| bounded as for the truncation:
-        near the saddle point little is lost by that.
-        """
+        """Whether D(epsilon) < delta for certain, epsilon positive: by Chernoff's bound or the integral of |phi|."""
         theta = np.log(1.0 / delta) / epsilon * TILTS_NEAR
         log_mgf, mean, _ = self.moments(theta)
         room, target = self.room(theta), math.log(delta) - 1e-9
@@ -173,15 +169,10 @@ class ContourEngine(ViewEngine):
         spread = math.sqrt(max(float(found[2][0]), 1e-300))
         if log_scale + math.log(max(kernel_size(at, spread), 1e-300)) > target - LOSS:
             return False
-        cells = CELLS / spread
         if not all(math.isinf(transform.reach) for transform in self.transforms):
             return False
-        logs = np.zeros(cells.size)
-        for transform in self.transforms:
-            logs = logs + transform.decay(at)(cells)
-        size = np.exp(np.minimum(logs, 0.0)) / np.hypot(at, cells) / np.hypot(at + 1.0, cells)
-        integral = float(size[:-1] @ np.diff(cells)) + math.exp(min(float(logs[-1]), 0.0)) / float(cells[-1])
-        return log_scale + math.log(integral / math.pi) + 1e-9 < target
+        decays = [transform.decay(at) for transform in self.transforms]
+        return log_scale + integral_bound(decays, at, spread) + 1e-9 < target
 
     def chernoff_delta(self, epsilon: FloatArray) -> FloatArray:
         """An upper bound on delta from a few tilts between those of the least and of the greatest epsilon asked."""
@@ -199,7 +190,7 @@ class ContourEngine(ViewEngine):
                 found = self._by_ladder(float(delta[0]))
             except (TooCostly, OverflowError, FloatingPointError):
                 found = None
-        if found is not None and found[1] - found[0] <= min(rtol, CLOSE) * found[1]:
+        if found is not None and found[1] - found[0] <= min(rtol, FINE) * found[1]:
             return Ends(np.array([found[0]]), np.array([found[1]]), self.method)
         if delta.size == 1 and rtol > FINE:
             try:

@@ -68,7 +68,8 @@ def dominating(pair: Pair, step: float, low: float, high: float) -> tuple[int, F
     first, last = math.floor(low / step) - 1, math.ceil(high / step) + 1
     knots = step * np.arange(first, last + 1)
     atoms, masses = pair.atoms()
-    upper, revealed = np.zeros(knots.size), 0.0
+    upper: FloatArray = np.zeros(knots.size)
+    revealed = 0.0
     if not isinstance(pair, FinitePair):
         cells = pair.cells(knots)
         shrink = -math.expm1(-step)

@@ -38,7 +38,8 @@ def cumulative(values: FloatArray) -> FloatArray:
     rows = -(-values.size // CHUNK)
     padded = np.zeros(rows * CHUNK)
     padded[: values.size] = values
-    inner = np.cumsum(padded.reshape(rows, CHUNK), axis=1)
+    inner = padded.reshape(rows, CHUNK)
+    np.cumsum(inner, axis=1, out=inner)
     inner[1:] += cumulative(inner[:, -1])[:-1, None]
     return inner.ravel()[: values.size]
 
@@ -62,8 +63,11 @@ def tails(losses: FloatArray, masses: FloatArray) -> FloatArray:
 
 def sticks(losses: FloatArray, tails_: FloatArray) -> FloatArray:
     """D at each loss; the last is 0."""
-    rises = tails_[1:-1] * -np.expm1(-np.diff(losses))
-    return np.append(cumulative(rises[::-1])[::-1], 0.0)
+    rises = np.zeros(losses.size)  # from the top: 0 first
+    np.subtract(losses[:-1][::-1], losses[1:][::-1], out=rises[1:])
+    np.expm1(rises, out=rises)
+    rises[1:] *= -tails_[1:-1][::-1]
+    return cumulative(rises)[::-1]
 
 
 class ExactLaw:
@@ -74,6 +78,16 @@ class ExactLaw:
         self.rounding = (2 * _depth(atoms.losses.size) + 64) * UNIT  # of the sums
         self.relative = atoms.relative + self.rounding
         self.error = atoms.p * atoms.wrong
+
+    def without_masses(self) -> ExactLaw:
+        """The same with the sums that D needs, and nothing else: of millions of values, each column counts."""
+        del self.q
+        _ = self.tails, self.sticks
+        del self.p
+        _ = self.tail_errors
+        del self.error
+        _ = self.stick_errors
+        return self
 
     @cached_property
     def tails(self) -> FloatArray:

@@ -106,6 +106,7 @@ Turns = Callable[[IndexArray, IndexArray, IndexArray], FloatArray]
 Turn = Callable[[int, int, int], float]
 
 _SWEEPS = 200
+_AT_ONCE = 1 << 17  # points that are looked at together: what they need fits into a cache
 
 
 def _reduce(index: IndexArray, turns: Turns, turn: Turn) -> IndexArray:
@@ -117,7 +118,10 @@ def _reduce(index: IndexArray, turns: Turns, turn: Turn) -> IndexArray:
     for _ in range(_SWEEPS):
         ask[:1] = ask[-1:] = False
         asked = np.flatnonzero(ask)
-        out = asked[turns(index[asked - 1], index[asked], index[asked + 1]) < 0] if asked.size else asked
+        parts = (asked[i : i + _AT_ONCE] for i in range(0, asked.size, _AT_ONCE))
+        out = np.concatenate(
+            [asked[:0], *(part[turns(index[part - 1], index[part], index[part + 1]) < 0] for part in parts)]
+        )
         if not out.size:
             return index
         ask[:] = False
@@ -172,9 +176,12 @@ def profile_hull(epsilons: FloatArray, deltas: FloatArray, symmetric: bool) -> t
         with np.errstate(invalid="ignore"):  # two infinite slopes say nothing, until the left one is gone
             return before - after * (1.0 - margin)
 
-    places, values = epsilons.tolist(), deltas.tolist()
+    lists: list[list[float]] = []  # made when a scan by hand is needed: they take four times the memory
 
     def sure_one(left: int, middle: int, right: int) -> float:
+        if not lists:
+            lists.extend((epsilons.tolist(), deltas.tolist()))
+        places, values = lists
         ahead = places[right] - places[middle]
         anchored = symmetric and left == 0
         span = 1.0 + math.exp(-places[middle]) if anchored else -math.expm1(places[left] - places[middle])

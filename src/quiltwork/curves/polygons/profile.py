@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
@@ -83,7 +84,6 @@ class Profile(BaseCurve):
     slack: float = attrs.field(default=0.0, kw_only=True)
     floor: float = attrs.field(default=0.0, kw_only=True)
     pruned: int = attrs.field(init=False, default=0, eq=False)
-    _lines: Lines = attrs.field(init=False, eq=False)
 
     def __attrs_post_init__(self) -> None:
         epsilons, deltas = self.epsilons, self.deltas
@@ -104,9 +104,14 @@ class Profile(BaseCurve):
         deltas, lifted = _lifted(epsilons, deltas)
         epsilons, deltas, slack = _active(epsilons, deltas, self.symmetric)
         slack = slack + lifted * (1.0 + slack)
-        lines, pruned = Lines.of(epsilons, deltas, self.symmetric), self.epsilons.size - epsilons.size
         slack = self.slack + slack * (1.0 + self.slack) if slack else self.slack
-        checks.settle(self, epsilons=epsilons, deltas=deltas, slack=slack, pruned=pruned, _lines=lines)
+        pruned = self.epsilons.size - epsilons.size
+        checks.settle(self, epsilons=epsilons, deltas=deltas, slack=slack, pruned=pruned)
+
+    @cached_property
+    def _lines(self) -> Lines:
+        """What answers about type I errors, once they are asked for."""
+        return Lines.of(self.epsilons, self.deltas, self.symmetric)
 
     @property
     def reveal(self) -> float:
@@ -292,7 +297,11 @@ def from_ends(
     The true curve must be straight between these epsilons, so that a bound that holds at both ends holds between.
     """
     slack, rest = slack_and_floor(lower, upper)
-    floor = rest + floor
+    return with_room(epsilons, upper, slack, rest + floor, symmetric)
+
+
+def with_room(epsilons: FloatArray, upper: FloatArray, slack: float, floor: float, symmetric: bool) -> Profile:
+    """The profile through upper ends, with the room that `slack_and_floor` found."""
     return Profile(epsilons, upper, symmetric=symmetric, slack=slack, floor=min(up(floor), 1.0) if floor else 0.0)
 
 
@@ -327,13 +336,15 @@ def _lifted(epsilons: FloatArray, deltas: FloatArray) -> tuple[FloatArray, float
 def _active(epsilons: FloatArray, deltas: FloatArray, symmetric: bool) -> tuple[FloatArray, FloatArray, float]:
     """Sort, keep what falls strictly, then keep the vertices of the envelope."""
     keep = (deltas < 1.0) & (epsilons < np.inf)
-    epsilons, deltas = epsilons[keep], deltas[keep]
-    if bool(np.any(np.diff(epsilons) <= 0)):
+    if not keep.all():
+        epsilons, deltas = epsilons[keep], deltas[keep]
+    if bool(np.any(epsilons[1:] <= epsilons[:-1])):
         order = np.lexsort((deltas, epsilons))
         epsilons, deltas = epsilons[order], deltas[order]
-    before = np.concatenate(([1.0], np.minimum.accumulate(deltas)[:-1])) if deltas.size else deltas
-    falling = deltas < before
+    falling = np.ones(deltas.size, dtype=bool)
+    falling[1:] = deltas[1:] < np.minimum.accumulate(deltas)[:-1]
     knots = np.concatenate(([-np.inf], epsilons[falling]))
     values = np.concatenate(([1.0], deltas[falling]))
+    del epsilons, deltas, keep, falling
     index, slack = profile_hull(knots, values, symmetric)
     return knots[index[1:]], values[index[1:]], slack

@@ -38,7 +38,13 @@ STRIPS = np.array([0.2, 0.4, 0.7, 1.0, 1.4, 1.8, 2.2, 2.6, 2.9])
 REACH = 9.2  # standard deviations kept on an unshifted side: N(0,1) is below 1e-19 of its peak there
 MOST_NODES = 40_000
 RIEMANN_CELLS = 240
-LAYER_CELLS = 200
+LAYER_CELLS, FEW_LAYER_CELLS = 200, 56  # of one row, of each of many
+
+
+def evenly(low: float, high: float, cells: int) -> FloatArray:
+    """Edges of equal cells."""
+    found: FloatArray = low + (high - low) / cells * np.arange(cells + 1)
+    return found
 
 
 class PoissonGaussianTransform:
@@ -159,7 +165,7 @@ class PoissonGaussianTransform:
         low, high = self._ends(zeta)
         # e^(U arg w) moves mass to the right: the sum reaches as far as a moderate strip can push it
         far = max(high + 4.0, min(math.sqrt(2 * (frequency + 60.0)), 80.0))
-        edges = np.linspace(low - 4.0, far, self.riemann_cells + 1)
+        edges = evenly(low - 4.0, far, self.riemann_cells)
         log_w = self._log_w(edges)
         log_normal = -0.5 * edges * edges - HALF_LOG_2PI
         peak = np.where(edges[:-1] * edges[1:] <= 0, -HALF_LOG_2PI, np.maximum(log_normal[:-1], log_normal[1:]))
@@ -261,7 +267,8 @@ class PoissonGaussianTransform:
         """Layer cake of the tilted loss density: N and w^zeta by their ends, d log w / dx by its right end."""
         zeta, sigma = self._zeta(theta), self.sigma
         low, high = self._ends(zeta)
-        edges = np.linspace(max(low, -7.0 if zeta >= 0 else low), high - 2.0, self.layer_cells + 1)
+        cells = self.layer_cells if self.counts.size == 1 else FEW_LAYER_CELLS
+        edges = evenly(max(low, -7.0 if zeta >= 0 else low), high - 2.0, cells)
         log_w = self._log_w(edges)
         log_normal = -0.5 * edges * edges - HALF_LOG_2PI
         floor = np.minimum(log_normal[:-1], log_normal[1:])

@@ -187,7 +187,8 @@ class Nodes:
         if work <= LITTLE_WORK:
             excess, ulps = turned(weights, offset, frequencies), 6.0
         else:
-            (excess,), ulps = turned_by_product(weights[None, :], offset, frequencies)
+            rows, ulps = turned_by_product(weights[None, :], offset, frequencies)
+            excess = rows[0, :]
         log_phi = log_one_plus(excess.real, excess.imag)
         spread = float(weights @ np.abs(offset))
         error = np.minimum(frequencies * float(wrong @ np.abs(offset)), 2.0 * float(wrong.sum()))
@@ -301,10 +302,12 @@ def layer_cake(widths: FloatArray, density: FloatArray) -> tuple[FloatArray, Flo
     left = np.minimum.accumulate(np.where(cell <= mode, density, np.inf)[:, ::-1], axis=1)[:, ::-1]
     unimodal = np.where(cell >= mode, right, left)
     order = np.argsort(-unimodal, axis=1, kind="stable")
-    level = np.take_along_axis(unimodal, order, axis=1)
-    length = np.cumsum(np.take_along_axis(widths, order, axis=1), axis=1)
-    below = np.concatenate((level[:, 1:], np.zeros((level.shape[0], 1))), axis=1)
-    return (level - below) * length * (1 - 1e-12), length
+    row = np.arange(density.shape[0])[:, None]
+    level = unimodal[row, order]
+    length = np.cumsum(np.broadcast_to(widths, density.shape)[row, order], axis=1)
+    drop = level.copy()
+    drop[:, :-1] -= level[:, 1:]
+    return drop * length * (1 - 1e-12), length
 
 
 def layered_decay(weights: FloatArray, lengths: FloatArray, counts: FloatArray) -> Callable[[FloatArray], FloatArray]:

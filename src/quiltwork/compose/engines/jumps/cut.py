@@ -43,6 +43,10 @@ BEYOND = 7.6  # widths of the cut-off between x* and C
 NEAR, MIDDLE, FAR = 60, 260, 40  # cells left of the jumps, around them, and right of them
 ROOM = 1e-10  # relative, for rounded sums of exponentials whose exponents are below 700
 UNLIKELY = 40.0  # log of what may go wrong beside delta
+TINY = 1e-300  # of a cut-off: below it there is underflow
+WIDEST = 0.45  # step between nodes
+FAINT = 75.0  # log of what cells may lie below the largest one, before their decay no longer counts
+NEGLIGIBLE = 1e-24  # of a part, that nodes may leave out
 
 
 class Cut:
@@ -50,6 +54,7 @@ class Cut:
 
     def __init__(self, sigma: float, rate: float, count: int, epsilon: float, ratio: float, width: float, v: float):
         self.sigma, self.rate, self.count, self.unlikely = sigma, rate, count, v
+        self.ratio, self.width = ratio, width
         self.tau = tau = min(width * sigma, 0.5)
         self.r = r = math.sqrt(1 + tau * tau)
         self.floor = floor_of(sigma, rate, count, v)
@@ -107,19 +112,35 @@ class Cut:
         rounding = (self.wrong + 4 * UNIT * (1 + abs(epsilon))) * (self.alone[0] + grown * self.alone[1])
         return value - rounding, value + rounding + rest
 
-    def cut_offs(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Those of A and of B."""
-        left, right = (self.c1 - x) / self.tau, (x - self.c2) / self.tau
-        middle = np.where(left > -right, ndtr(-left) - ndtr(right), ndtr(-right) - ndtr(left))
-        return ndtr(left), np.maximum(middle, 0.0)
+    def cut_off(self, x: FloatArray, part: int) -> tuple[FloatArray, FloatArray]:
+        """That of A (part 0) or of B (part 1), and by how many units of roundoff it may be off.
 
-    def cut_off_errors(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Units of roundoff of those: a cdf is off by the square of its argument in its small tail."""
-        left, right = (self.c1 - x) / self.tau, (x - self.c2) / self.tau
-        slip = 4 * np.abs(x) / self.tau  # the argument itself is rounded on the scale of x
-        usual = np.minimum(left, 0.0) ** 2 + slip * (1 + np.maximum(-left, 0.0))
-        jumps = np.maximum(np.maximum(left, right), 0.0) ** 2
-        return usual, jumps + slip * (1 + np.sqrt(jumps))
+        A difference of two cdfs is taken where both are small, and what they lose is counted on its own scale.
+        """
+        first, slip = (x - self.c1) / self.tau, 4 * np.abs(x) / self.tau  # arguments are rounded on the scale of x
+        if not part:
+            return _seen(ndtr(-first), _cdf_error(-first, slip))
+        second = (x - self.c2) / self.tau
+        right = first + second > 0
+        more, less = np.where(right, -second, first), np.where(right, -first, second)
+        large, small = ndtr(more), ndtr(less)
+        found = np.maximum(large - small, 0.0)
+        wrong = large * _cdf_error(more, slip) + small * _cdf_error(less, slip)
+        return _seen(found, wrong / np.maximum(found, TINY))
+
+
+def _seen(found: FloatArray, units: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What may have underflowed is as large as the least that counts, and may be off by twice that."""
+    return np.maximum(found, TINY), np.where(found < TINY, 2 / UNIT, units)
+
+
+def _cdf_error(at: FloatArray, slip: FloatArray) -> FloatArray:
+    """Units that a normal cdf is off by, relatively: its own, and those of its argument, whose slope is at most 1+|at|.
+
+    The first were measured: up to 8 + 2 at^2 in the small tail.
+    """
+    tail: FloatArray = np.maximum(-at, 0.0)
+    return 16 + 4 * tail * tail + slip * (1 + tail)
 
 
 def floor_of(sigma: float, rate: float, count: int, v: float) -> float:
@@ -152,7 +173,7 @@ class Cells:
         self.usual = log_ndtr((cut.c1 - edges[:-1]) / tau) + 1e-9  # falls
         self.jumps = np.minimum(log_ndtr((edges[1:] - cut.c1) / tau), log_ndtr((cut.c2 - edges[:-1]) / tau)) + 1e-9
         self.first_jumps = float(log_ndtr((FIRST + 1.0 - cut.c1) / tau))  # log, of all that lies left of the cells
-        self.rest = float(ndtr(FIRST + 0.3))  # under N, of all that lies left of the first node
+        self.rest = float(ndtr(FIRST + WIDEST + 0.05))  # under N, of all nodes that lie left of the cells
         self.odds = cut.rate * np.exp(np.minimum(edges / cut.sigma - 0.5 / cut.sigma**2, 600.0))
         self._nodes: tuple[FloatArray, ...] | None = None
 
@@ -184,7 +205,11 @@ class Cells:
         step = 0.3 * cut.tau
         if self._nodes is None:
             x = step * np.arange(math.floor(-9.3 / step), math.ceil(self.last / step) + 1)
-            self._nodes = cut.log_w(x), step * np.exp(-HALF_LOG_2PI - 0.5 * x * x), *cut.cut_offs(x)
+            self._nodes = (
+                cut.log_w(x),
+                step * np.exp(-HALF_LOG_2PI - 0.5 * x * x),
+                *(cut.cut_off(x, part)[0] for part in (0, 1)),
+            )
         losses, normal, usual, jumps = self._nodes
         with np.errstate(over="ignore", invalid="ignore"):
             found = np.exp(np.multiply.outer(1 + theta, losses)) * normal
@@ -196,35 +221,49 @@ class Cells:
         """sup over u >= each cutoff of |B(theta+iu)|, by the shift x -> x + iy: e^(-u arg w) falls in u."""
         cut = self.cut
         logs = self.peak + np.log(self.widths) + (1 + theta) * self.losses[1:] + self.jumps
-        odds, phi = self.odds[:-1], STRIPS[:, None]
+        large = logs > logs.max() - FAINT  # the others are added as they are
+        odds, phi = self.odds[:-1][large], STRIPS[:, None]
         turn = np.arctan2(odds * np.sin(phi), 1 - cut.rate + odds * np.cos(phi)) * (1 - 1e-12)
         with np.errstate(over="ignore", divide="ignore"):
-            total = np.exp(logs - np.multiply.outer(cutoff, turn)).sum(axis=-1)
+            total = np.exp(logs[large] - np.multiply.outer(cutoff, turn)).sum(axis=-1) + np.exp(logs[~large]).sum()
             total = total + self.rest * math.exp(self.first_jumps) + np.exp(self._tail(np.array([theta]), 0.0))
             size = np.log(total) + 0.5 * (STRIPS * cut.sigma) ** 2 * (1 + 1 / cut.tau**2)
             bound: FloatArray = np.exp(size.min(axis=-1)) * (1 + 1e-9)
         return bound
 
-    def step(self, theta: float, cutoff: float, sizes: tuple[float, ...], need: float) -> float:
-        """A step at which the trapezoid rule errs by e^-need, relative to these sizes of A (and B), for |u| <= cutoff.
+    def kept(self, theta: float, step: float, part: int, size: float) -> tuple[float, float, float]:
+        """Where nodes of A or of B begin and end, and what those left out weigh: NEGLIGIBLE of this size, if possible.
+
+        A cell holds at most width/step + 1 nodes.
+        """
+        with np.errstate(over="ignore"):
+            cells = np.exp(self.peak + np.log(self.widths + step) + (1 + theta) * self.losses[1:] + self._part(part))
+            left = self.rest * math.exp(part * self.first_jumps) + np.append(0.0, cells.cumsum())
+            right = np.exp(self._tail(np.array([theta]), step)) + np.append(cells[::-1].cumsum()[::-1], 0.0)
+        first = max(int(np.searchsorted(left, NEGLIGIBLE * size, side="right")) - 1, 0)
+        last = max(int(np.searchsorted(-right, -NEGLIGIBLE * size)), first + 1)
+        last = min(last, self.first_far)
+        return float(self.edges[first]), float(self.edges[last]), float(left[first] + right[last]) * (1 + ROOM)
+
+    def _part(self, part: int) -> FloatArray:
+        return self.jumps if part else self.usual
+
+    def step(self, theta: float, cutoff: float, part: int, size: float, need: float) -> float:
+        """A step at which the trapezoid rule errs by e^-need, relative to this size of A or of B, for |u| <= cutoff.
 
         On the lines at +-y, |w^z| <= w^Re z e^(U arg w); the error is at most 2 I(y) / (e^(2 pi y/h) - 1).
         """
         cut = self.cut
-        base = self.peak + np.log(self.widths) + (1 + theta) * self.losses[1:]
         phi = STRIPS[:, None]
         turn = np.arctan2(self.odds[1:] * np.sin(phi), 1 - cut.rate + self.odds[1:] * np.cos(phi)) * (1 + 1e-12)
         ends = np.logaddexp(
             cutoff * turn[:, 0] + math.log(self.rest), cutoff * STRIPS + float(self._tail(np.array([theta]), 0.0)[0])
         )
-        steps = []
-        for part, size in zip((self.usual, self.jumps), sizes, strict=False):
-            grown = base + part + cutoff * turn
-            top = np.maximum(grown.max(axis=1), ends)
-            total = top + np.log(np.exp(grown - top[:, None]).sum(axis=1) + np.exp(ends - top)) - math.log(size)
-            total = np.maximum(total, 0.0) + 0.5 * (STRIPS * cut.sigma) ** 2 * (1 + 1 / cut.tau**2)
-            steps.append(float((2 * math.pi * STRIPS * cut.sigma / (total + need + math.log(2.2))).max()))
-        return min(*steps, 0.45)
+        grown = self.peak + np.log(self.widths) + (1 + theta) * self.losses[1:] + self._part(part) + cutoff * turn
+        top = np.maximum(grown.max(axis=1), ends)
+        total = top + np.log(np.exp(grown - top[:, None]).sum(axis=1) + np.exp(ends - top)) - math.log(size)
+        total = np.maximum(total, 0.0) + 0.5 * (STRIPS * cut.sigma) ** 2 * (1 + 1 / cut.tau**2)
+        return min(float((2 * math.pi * STRIPS * cut.sigma / (total + need + math.log(2.2))).max()), WIDEST)
 
     def fading(self, theta: float, size: float, cutoff: FloatArray) -> FloatArray:
         """log of a bound on |A(theta+iu)| / size for all u >= each cutoff: the layer cake of its loss density."""

@@ -1,18 +1,18 @@
-"""The planner: which cut, which tilt, which period. It only steers; every bound is that of `cut` and `line`."""
+"""Few or rare Gaussian releases, jumps apart on the contour: which cut, and where epsilon is."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
+from quiltwork.compose.engines.characteristic import ContourEngine
 from quiltwork.compose.engines.closed import SingleEngine
 from quiltwork.compose.engines.engine import Declined, Engine
-from quiltwork.compose.engines.jumps.cut import ROOM, UNLIKELY, Cells, Cut, Light
-from quiltwork.compose.engines.jumps.line import MOST_FREQUENCIES, Line
+from quiltwork.compose.engines.jumps.cut import UNLIKELY, Cut
+from quiltwork.compose.engines.jumps.plan import Plan, Sight, Way
 from quiltwork.compose.engines.views.solve import SteeredEngine
 from quiltwork.compose.releases import Counted
 from quiltwork.curves.curve import Ends
@@ -22,16 +22,18 @@ from quiltwork.losses.transforms.transform import TooCostly
 from quiltwork.numbers.rounding import UNIT
 
 RATIOS = (1.3, 1.8, 2.5, 3.5, 5.0, 7.0, 10.0, 15.0)  # of epsilon to the loss where jumps begin
-WIDTHS = (0.12, 0.06, 0.03)  # of the cut-off, in units of sigma
-TILTS = np.geomspace(0.3, 900.0, 30)  # times epsilon
+WIDTHS, FINE_WIDTHS = (0.12, 0.06, 0.03), (0.015, 0.007)  # of the cut-off, in units of sigma
+FINEST = 0.004  # of those, themselves: nodes are as dense
 RATE = 0.05  # the largest rate
 SELDOM, OFTEN = 1.5, 30.0  # how often all releases together draw the record: no tilt sees both worlds, or one may
 FEW = 3  # questions at once: each has a line of its own
-ACCURACY = 1e-7  # of D, that is aimed at
-LOST = math.log(1e6)  # how far above delta the integrand may start
 NARROW = 1e-4  # width of D, relative, that is good enough
-COSTLY = 3e5  # period times cutoff
-VIEWS, STEPS = 8, 40
+CHEAP, FAIR, COSTLY = 1.5e3, 5e3, 1e10  # period times cutoff
+LIGHT = 1e-3  # what usual losses add, of delta, from which on another cut is likely to do without their line
+HOPELESS = 1e5  # what they add, of delta, with cut-offs that are too wide
+TRIED = 3  # views of one width
+VIEWS, STEPS, MOST_PLANS = 8, 40, 120
+STARTS, FAR = np.geomspace(1e-6, 600.0, 60), 2.0  # epsilons of one release; how far all may be from it
 SEVERAL = (1.0, 1e3, 1e7, 1e12)
 
 
@@ -42,6 +44,7 @@ class JumpContourEngine(SteeredEngine):
 
     def __init__(self, pairs: Counted, sigma: float, rate: float, count: int) -> None:
         self.pairs, self.sigma, self.rate, self.count = pairs, sigma, rate, count
+        self.plans = 0  # made for one question
 
     @classmethod
     def of(cls, pairs: Counted, least: float = 0.0, most: float = OFTEN) -> JumpContourEngine | None:
@@ -73,6 +76,7 @@ class JumpContourEngine(SteeredEngine):
 
     def _divergence(self, epsilon: float, rough: float) -> tuple[float, float]:
         """From one jump alone, which may be far less than what several tell."""
+        self.plans = 0
         for factor in SEVERAL:
             try:
                 return self._aim(epsilon, min(rough * factor, 0.5))(epsilon)
@@ -90,15 +94,32 @@ class JumpContourEngine(SteeredEngine):
     def _single(self) -> SingleEngine:
         return SingleEngine(self.pairs[0][0])
 
+    def _start(self, delta: float) -> float:
+        """Where one release has its share of delta, or a normal law of the usual losses all of it, if that is further.
+
+        Between this and Chernoff's bound where they are close.
+        """
+        logs = np.log(np.maximum(self._single.delta(STARTS, 1e-3).upper, 1e-300))
+        one = math.exp(float(np.interp(-math.log(delta / self.count), -logs, np.log(STARTS))))
+        usual = self.rate * math.sqrt(self.count * math.expm1(min(self.sigma**-2, 1.0)))
+        one = max(one, 0.9 * usual * math.sqrt(2 * math.log(max(usual / delta, 1.0))))
+        try:
+            most = ContourEngine.of(self.pairs)
+            all_ = float(most.chernoff_epsilon(np.array([delta]), np.array([one]))[0]) if most else math.inf
+        except (TooCostly, OverflowError):
+            all_ = math.inf
+        return math.sqrt(one * all_) if one < all_ < FAR * one else one
+
     def _epsilon(self, delta: float) -> tuple[float, float]:
-        start = self._single.epsilon(np.array([min(delta / self.count, 0.5)]), 1e-3).upper
-        x = aimed = max(float(start[0]), 1e-6)
-        sight = None
+        x = aimed = self._start(delta)
+        sight, self.plans = None, 0
         for _ in range(VIEWS):
             aimed = x
             try:
-                sight = self._aim(aimed, delta)
+                sight = self._aim(aimed, delta, sight)
             except Declined:  # one release alone costs less than all: look further out
+                if sight is not None:
+                    break
                 x = 1.25 * aimed
                 continue
             x = _root(sight, delta, aimed)
@@ -108,14 +129,13 @@ class JumpContourEngine(SteeredEngine):
             raise Declined
         return _enclosed(sight, delta, x)
 
-    def _aim(self, epsilon: float, delta: float) -> Sight:
-        """The first cut after which sums of usual losses are negligible, or the cheapest and a second line."""
+    def _aim(self, epsilon: float, delta: float, before: Sight | None = None) -> Sight:
+        """The first view that is narrow enough, or the narrowest."""
         seen: list[tuple[float, Sight]] = []
-        unlikely = UNLIKELY - math.log(delta)
 
-        def tried(plan: Plan, both: bool) -> bool:
+        def narrow(way: Way) -> bool:
             try:
-                sight = plan.sight(both)
+                sight = way.sight()
                 low, high = sight(epsilon)
             except (TooCostly, OverflowError, FloatingPointError):
                 return False
@@ -123,171 +143,51 @@ class JumpContourEngine(SteeredEngine):
                 seen.append(((high - low) / (high + delta), sight))
             return high - low <= NARROW * (high + delta)
 
-        for width in WIDTHS:
-            plans: list[Plan] = []
-            for ratio in RATIOS:
-                try:
-                    cut = Cut(self.sigma, self.rate, self.count, epsilon, ratio, width, unlikely)
-                    plan = Plan.of(cut, epsilon, delta)
-                except (TooCostly, OverflowError):
-                    break
-                if plan is None or (plan.bound > 1e3 * delta and ratio < 2):
-                    continue
-                if plan.cost > 1e12:
-                    break
-                if plan.bound <= 0.3 * ACCURACY * delta and plan.cost < COSTLY:
-                    if tried(plan, False):
-                        return seen[-1][1]
-                else:
-                    plans.append(plan)
-            plans.sort(key=lambda plan: plan.cost)
-            alone = [plan for plan in plans if plan.bound <= 0.3 * ACCURACY * delta][:1]
-            if alone and width > WIDTHS[-1]:
-                continue  # a sharper cut first
-            if alone and alone[0].cost < 8 * plans[0].cost:
-                plans = alone
-            for plan in (*plans[:1], *alone):
-                if tried(plan, plan not in alone):
+        for ways in self._ways(epsilon, delta, before):
+            for way in ways[:TRIED]:
+                if narrow(way):
                     return seen[-1][1]
         if not seen:
             raise Declined
         return min(seen, key=lambda one: one[0])[1]
 
+    def _ways(self, epsilon: float, delta: float, before: Sight | None) -> Iterator[list[Way]]:
+        """Those of the cut that served before, then those of each width, the cheapest first.
 
-@attrs.frozen(eq=False)
-class Sight:
-    """D near one epsilon: D_C closed, D_F on its line, D_(A^T) bounded or on a line of its own."""
+        The further left jumps begin, the more frequencies they need, and the less is left to the usual losses: once
+        that no longer pays, the next width is looked at.
+        """
+        unlikely = UNLIKELY - math.log(delta)
+        if before is not None:
+            plan = self._plan(epsilon, delta, before.cut.ratio, before.cut.width, unlikely)
+            yield [] if plan is None else plan.ways
+        blunt = False
+        for most, widths in ((FAIR, WIDTHS), (FAIR, FINE_WIDTHS), (COSTLY, WIDTHS)):
+            fine = [width for width in FINE_WIDTHS if width * self.sigma >= FINEST] if blunt else []
+            for width in widths if widths is WIDTHS else fine:
+                found, least = list[Way](), math.inf
+                for ratio in RATIOS:
+                    plan = self._plan(epsilon, delta, ratio, width, unlikely)
+                    if plan is None:
+                        continue
+                    found += plan.ways
+                    price = min((way.price for way in plan.ways), default=math.inf)
+                    light = plan.bound <= LIGHT * delta
+                    hopeless = most == FAIR and plan.bound > HOPELESS * delta
+                    dear, blunt = plan.jumps.price > (COSTLY if light else most), blunt or hopeless
+                    if price <= CHEAP or price >= least < math.inf or hopeless or dear:
+                        break
+                    least = price
+                yield sorted(found, key=lambda way: way.price)
 
-    cut: Cut
-    tilts: FloatArray
-    jumps: tuple[Line, FloatArray]
-    usual: tuple[Line, FloatArray] | None
-    light: Light
-
-    def __call__(self, epsilon: float) -> tuple[float, float]:
-        """Ends of D."""
-        low, high = self.cut.far(epsilon)
-        line, logs = self.jumps
-        first = line.read(epsilon, self.tilts, logs)
-        if self.usual is None:
-            second = 0.0, self.light(epsilon)
-        else:
-            second = self.usual[0].read(epsilon, self.tilts, self.usual[1])
-        low, high = low + first[0] + max(second[0], 0.0), high + first[1] + second[1]
-        return low - 8 * UNIT * abs(low), high * (1 + 8 * UNIT)
-
-
-@attrs.frozen(eq=False)
-class Plan:
-    """One cut with its moments on a ladder of tilts, and the cheapest line for F."""
-
-    cells: Cells
-    epsilon: float
-    delta: float
-    tilts: FloatArray
-    a: FloatArray
-    b: FloatArray
-    log_a: FloatArray  # of A^T, above
-    log_f: FloatArray  # of F, above
-    light: Light
-    chosen: tuple[int, float, float, float, float]  # rung, period, cutoff, tail, cost
-
-    @property
-    def cost(self) -> float:
-        """Period times cutoff, more where digits get lost."""
-        return self.chosen[4]
-
-    @property
-    def bound(self) -> float:
-        """What sums of usual losses add at most."""
-        return self.light(self.epsilon)
-
-    @classmethod
-    def of(cls, cut: Cut, epsilon: float, delta: float) -> Plan | None:
-        cells, tilts = Cells(cut), TILTS / max(epsilon, 1e-12)
-        with np.errstate(all="ignore"):
-            a, b = cells.above(tilts)
-            log_a = cut.count * (np.log(a) + ROOM)
-            x = cut.count * np.log1p(b / a) * (1 + ROOM)
-            log_f = log_a + np.where(x < 30, np.log(np.expm1(np.minimum(x, 30.0))), x) + ROOM
-        log_a, log_f = (np.where(np.isnan(logs), np.inf, logs) for logs in (log_a, log_f))
-        light = Light(cells, tilts, log_a + _log_peak(tilts))
-        chosen = _chosen(cells, epsilon, delta, tilts, a, log_a, log_f)
-        return None if chosen is None else cls(cells, epsilon, delta, tilts, a, b, log_a, log_f, light, chosen)
-
-    def sight(self, both: bool) -> Sight:
-        peak, (rung, period, cutoff, tail, _) = _log_peak(self.tilts), self.chosen
-        usual = (self._usual(), self.log_a + peak) if both else None
-        need = float(self.log_f[rung]) - float(self.tilts[rung]) * self.epsilon + self._slack
-        sizes = float(self.a[rung]), float(self.b[rung])
-        line = Line(self.cells, float(self.tilts[rung]), period, cutoff, tail, sizes, max(need, 20.0))
-        return Sight(self.cells.cut, self.tilts, (line, self.log_f + peak), usual, self.light)
-
-    @property
-    def _slack(self) -> float:
-        return math.log(self.cells.cut.count) + 4.0 - math.log(ACCURACY * self.delta)
-
-    def _usual(self) -> Line:
-        cut, epsilon, tilts = self.cells.cut, self.epsilon, self.tilts
-        goal = math.log(ACCURACY * self.delta) + tilts * epsilon - 1.5
-        periods = _periods(cut, epsilon, tilts, self.log_a, goal)
-        lost = self.log_a - tilts * epsilon - math.log(self.delta)
-        able = np.isfinite(periods) & np.isfinite(lost) & (lost < LOST + 6)
-        cost = np.where(able, periods * (10 + np.maximum(lost, 0.0)), np.inf)
-        for rung in np.argsort(cost)[:4]:
-            if not math.isfinite(cost[rung]):
-                break
-            cutoff = np.geomspace(4.0, 1e5, 40) / epsilon
-            theta, size = float(tilts[rung]), float(self.a[rung])
-            fade = self.cells.fading(theta, size, cutoff)
-            tail = self.log_a[rung] + cut.count * fade - np.log(math.pi * cutoff) + ROOM
-            good = np.flatnonzero(tail <= goal[rung])
-            if good.size and periods[rung] * cutoff[good[0]] / 6.28 <= MOST_FREQUENCIES:
-                need = float(self.log_a[rung]) - theta * epsilon + self._slack
-                at = float(cutoff[good[0]]), math.exp(float(tail[good[0]])) * (1 + 1e-9)
-                return Line(self.cells, theta, float(periods[rung]), *at, (size,), max(need, 20.0))
-        raise TooCostly
-
-
-def _log_peak(tilts: FloatArray) -> FloatArray:
-    """log of max over y of e^(-ty)(1 - e^-y)+, nudged up."""
-    peak: FloatArray = -tilts * np.log1p(1 / tilts) - np.log1p(tilts) + ROOM
-    return peak
-
-
-def _periods(cut: Cut, epsilon: float, tilts: FloatArray, logs: FloatArray, goal: FloatArray) -> FloatArray:
-    """For every tilt a period that makes right aliases small enough, and left ones known."""
-    s = tilts[None, :] - tilts[:, None]
-    with np.errstate(all="ignore"):
-        reach = ((logs + _log_peak(tilts))[None, :] - goal[:, None]) / s
-    reach = np.where((s > 0.06 * tilts[:, None]) & np.isfinite(logs)[None, :], reach, np.inf)
-    periods: FloatArray = np.maximum(1.02 * (reach.min(axis=1) - epsilon), 1.05 * (epsilon - cut.floor))
-    return periods
-
-
-def _chosen(
-    cells: Cells, epsilon: float, delta: float, tilts: FloatArray, a: FloatArray, log_a: FloatArray, log_f: FloatArray
-) -> tuple[int, float, float, float, float] | None:
-    count = cells.cut.count
-    goal = math.log(ACCURACY * delta) + tilts * epsilon - 1.5
-    periods = _periods(cells.cut, epsilon, tilts, log_f, goal)
-    lost = log_f - tilts * epsilon - math.log(delta)
-    with np.errstate(all="ignore"):
-        cost = periods * (20 + np.maximum(lost, 0.0)) * np.exp(np.maximum(lost - LOST, 0.0))
-    cost = np.where(np.isfinite(periods) & np.isfinite(lost), cost, np.inf)
-    for rung in np.argsort(cost)[:3]:
-        if not math.isfinite(cost[rung]):
-            break
-        cutoff = np.geomspace(4.0, 2e4, 18) / epsilon
-        with np.errstate(all="ignore"):
-            x = count * np.log1p(cells.decay(float(tilts[rung]), cutoff) / a[rung]) * (1 + ROOM)
-            tail = log_a[rung] + np.where(x < 30, np.log(np.expm1(np.minimum(x, 30.0))), x) - np.log(math.pi * cutoff)
-            good = np.flatnonzero(tail <= goal[rung])
-        if good.size:
-            at = int(good[0])
-            price = float(periods[rung] * cutoff[at] * math.exp(max(float(lost[rung]) - LOST, 0.0)))
-            return int(rung), float(periods[rung]), float(cutoff[at]), math.exp(float(tail[at])) * (1 + 1e-8), price
-    return None
+    def _plan(self, epsilon: float, delta: float, ratio: float, width: float, unlikely: float) -> Plan | None:
+        self.plans += 1
+        if self.plans > MOST_PLANS:
+            return None
+        try:
+            return Plan.of(Cut(self.sigma, self.rate, self.count, epsilon, ratio, width, unlikely), epsilon, delta)
+        except (TooCostly, OverflowError):
+            return None
 
 
 # ---- roots
@@ -304,8 +204,8 @@ def _slope(sight: Sight, epsilon: float) -> float:
 
 
 def _root(sight: Sight, delta: float, x: float) -> float:
-    """Newton's steps on log D; they steer."""
-    first = x
+    """Newton's steps on log D, while they get shorter; they steer."""
+    first, last = x, math.inf
     for _ in range(STEPS):
         try:
             middle = _middle(sight, x)
@@ -317,8 +217,9 @@ def _root(sight: Sight, delta: float, x: float) -> float:
             continue
         move = middle * math.log(middle / delta) / slope if slope < 0 else 0.0
         after = min(max(x - move, 0.3 * x), 1.6 * x)
-        if abs(after - x) <= 1e-13 * x:
-            return after
+        size, last = last, abs(after - x)
+        if last <= 1e-13 * x or (last >= 0.5 * size and last < 1e-6 * x):
+            return after if last < size else x
         x = after
         if abs(x / first - 1) > 0.2:
             return x  # out of sight: look again

@@ -12,10 +12,18 @@ The trapezoid sum over u_j = 2 pi j/W is sum over m of e^(theta m W) D(eps + mW)
   T log phi by T e_a/(|phi| - e_a) and by rounded logarithms. B(z)/A(z) = (B/A) z_b/z_a is off by d, and
   |(1+x')^T - (1+x)^T| <= T d (|1+x| + d)^(T-1). Where phi is lost in its error, F is 0 up to (|A|+|B|)^T - |A|^T.
 
+A and B have nodes of their own, as far apart as each allows and where it has mass: what varies fast is small.
+
 Sums over nodes are matrix products: u = (aJ+b) eta, z = e^(iud) - 1 = z_a + z_b + z_a z_b; blocks of M terms are added
-pairwise. Then phi - 1 is off by PRODUCT u_j E|d| units, PRODUCT = 3 c + sqrt2 (2M + 4 + log2(n/M)) with c = 15.3 for
-sines that are off by 4 units and phases by 4 (theory/engine-faster.md section 3, theorem). A loss itself is off by
-8 units of |L| + (qR/w)(|x|/s + 1/s^2), its own rounding, that of its exponent, and inputs read as decimals.
+pairwise. Then phi - 1 is off by PRODUCT u_j E|d| units, PRODUCT = 3 c + sqrt2 (2M + 4 + log2(n/M)) with c for the rows
+of z (theory/engine-faster.md section 3, theorem). A loss itself is off by 8 units of |L| + (qR/w)(|x|/s + 1/s^2), its
+own rounding, that of its exponent, and inputs read as decimals.
+
+Lemma (rows by doubling).  z_(m+k) = z_m + z_k + z_m z_k, computed from z_m and z_k that are off by c units of their
+angles a_m, a_k (of one sign), is off by c + 5 units of a_m + a_k.  Proof.  The errors e_m, e_k become
+e_m (1+z_k) + e_k (1+z_m), where |1+z| = 1; a complex product is off by 2 sqrt2 units of |z_m z_k|, no more than
+min(2 a_m, 2 a_k) <= a_m + a_k, and each sum by a unit of its value, at most a_m + a_k.  With c = 15.3 for sines that
+are off by 4 units and phases by 4, seven doublings leave c = 50.3.
 
 Reference: theory/engine-faster.md sections 2 to 4.
 """
@@ -24,6 +32,7 @@ from __future__ import annotations
 
 import math
 
+import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
@@ -32,33 +41,46 @@ from quiltwork.losses.transforms.transform import ComplexArray, TooCostly, log_o
 from quiltwork.numbers.rounding import UNIT
 
 M = 64  # terms of a block
-PRODUCT = 3 * 15.3 + math.sqrt(2) * (2 * M + 4 + 12)  # of 2^18 nodes
+DIRECT = 2  # rows of sines, before products double them
+PRODUCT = 3 * (15.3 + 7 * 5) + math.sqrt(2) * (2 * M + 4 + 12)  # of 2^18 nodes and 2^8 rows
 MOST_NODES, MOST_WORK, MOST_FREQUENCIES = 200_000, 3e8, 20_000
-NEGLIGIBLE = 1e-24
 PANEL = 1 << 12  # nodes that are taken at once
 
 
-def spectra(weights: tuple[FloatArray, ...], losses: FloatArray, eta: float, size: int) -> list[ComplexArray]:
-    """sum w (e^(iuL) - 1) at u = 0, eta, ..., (size-1) eta, for several weights."""
+def spectrum(weights: FloatArray, losses: FloatArray, eta: float, size: int) -> ComplexArray:
+    """sum w (e^(iuL) - 1) at u = 0, eta, ..., (size-1) eta."""
     rows = math.isqrt(max(size - 1, 1)) + 1
-    turns = -(-size // rows)
-    multiples = np.concatenate((eta * np.arange(rows), eta * rows * np.arange(turns)))
-    sums: list[list[ComplexArray]] = [[] for _ in weights]
+    turns, sums = -(-size // rows), []
     for start in range(0, losses.size, PANEL):
-        part = losses[start : start + PANEL]
+        part, masses = losses[start : start + PANEL], weights[start : start + PANEL]
         blocks = -(-part.size // M)
-        part = np.append(part, np.zeros(blocks * M - part.size))  # of weight 0
-        angle = np.multiply.outer(multiples, part)
-        half = np.sin(0.5 * angle)
-        z = np.sin(angle) * 1j - 2 * half * half
-        inner = np.ascontiguousarray(z[:rows].reshape(rows, blocks, M).transpose(1, 2, 0))
-        outer = z[rows:].reshape(turns, blocks, M).transpose(1, 0, 2)
-        for row, weight in zip(sums, weights, strict=True):
-            masses = np.append(weight[start : start + PANEL], np.zeros(blocks * M))[: blocks * M].reshape(blocks, 1, M)
-            found = np.ascontiguousarray(outer * masses) @ inner
-            found += (outer * masses).sum(axis=2)[:, :, None] + (masses @ inner)
-            row.append(pairwise(found))
-    return [pairwise(np.array(row)).ravel()[:size] for row in sums]
+        part, masses = (np.append(one, np.zeros(blocks * M - one.size)) for one in (part, masses))  # of weight 0
+        inner = turned(eta * part, rows).reshape(rows, blocks, M).transpose(1, 2, 0)
+        outer = (turned(eta * rows * part, turns) * masses).reshape(turns, blocks, M).transpose(1, 0, 2)
+        found = np.ascontiguousarray(outer) @ np.ascontiguousarray(inner)
+        found += outer.sum(axis=2)[:, :, None] + masses.reshape(blocks, 1, M) @ inner
+        sums.append(pairwise(found))
+    return pairwise(np.array(sums)).ravel()[:size]
+
+
+def turned(angle: FloatArray, rows: int) -> ComplexArray:
+    """e^(ik angle) - 1 for k = 0, ..., rows - 1."""
+    found: ComplexArray = np.empty((rows, angle.size), dtype=complex)
+    done = min(rows, DIRECT)
+    found[:done] = _turn(np.multiply.outer(np.arange(done), angle))
+    while done < rows:
+        more = min(done, rows - done)
+        first = _turn(done * angle)
+        np.multiply(found[:more], first, out=found[done : done + more])
+        found[done : done + more] += found[:more] + first
+        done += more
+    return found
+
+
+def _turn(angle: FloatArray) -> ComplexArray:
+    half = np.sin(0.5 * angle)
+    turn: ComplexArray = np.sin(angle) * 1j - 2 * half * half
+    return turn
 
 
 def pairwise(terms: ComplexArray) -> ComplexArray:
@@ -74,6 +96,51 @@ def pairwise(terms: ComplexArray) -> ComplexArray:
 def _log_expm1(x: FloatArray) -> FloatArray:
     """log(e^x - 1), never capped."""
     return np.where(x < 30, np.log(np.expm1(np.minimum(x, 30.0))), x)
+
+
+@attrs.frozen(eq=False)
+class Sums:
+    """One part of the release on the line, about a centre: its total, phi - 1, what that is off by, and log rho."""
+
+    total: float
+    centre: float
+    turned: ComplexArray
+    error: FloatArray
+    slip: float
+
+    @classmethod
+    def of(
+        cls, cells: Cells, theta: float, part: int, most: float, need: float, eta: float, size: int, first: Sums | None
+    ) -> Sums:
+        """Of A (part 0) or B (part 1), at most `most` at the tilt; about its own mean, or the centre of `first`."""
+        cut, step = cells.cut, cells.step(theta, eta * size, part, most, need)
+        low, high, missing = cells.kept(theta, step, part, most)
+        nodes = (high - low) / step
+        if not (nodes <= MOST_NODES and nodes * math.sqrt(size) * 2 < MOST_WORK / 50 and nodes * size <= MOST_WORK):
+            raise TooCostly
+        x = step * np.arange(math.floor(low / step), math.ceil(high / step) + 1)
+        losses = cut.log_w(x)
+        share, ulps = cut.cut_off(x, part)
+        with np.errstate(over="raise"):
+            masses = np.exp(math.log(step) - HALF_LOG_2PI - 0.5 * x * x + (1 + theta) * losses) * share
+        total = float(masses.sum())
+        if not 0 < total < math.inf:
+            raise TooCostly
+        odds = cut.rate * np.exp(np.minimum(x / cut.sigma - 0.5 / cut.sigma**2, 600.0))
+        lifted = odds / (1 - cut.rate + odds) * (np.abs(x) / cut.sigma + 1 / cut.sigma**2)
+        moved = 8 * UNIT * (np.abs(losses) + lifted)
+        weights = masses / total
+        centre = float(weights @ losses) if first is None else first.centre
+        away = np.abs(losses - centre)
+        term = ((16 + 2 * x * x + ulps) * UNIT + (1 + theta) * moved) * weights
+        quadrature = 2 * math.exp(-need) * max(most / total, 1.0) + missing / total
+        slip = float(term.sum()) + quadrature + 64 * UNIT
+        if slip > 0.01:
+            raise TooCostly
+        found, u = spectrum(weights, losses - centre, eta, size), eta * np.arange(size)
+        error = np.minimum(u * float(term @ away), 2 * float(term.sum())) + u * float(weights @ moved)
+        error = error + np.abs(found) * slip + PRODUCT * UNIT * u * float(weights @ away) + 2 * quadrature
+        return cls(total, centre, found, error, slip)
 
 
 class Line:
@@ -93,68 +160,33 @@ class Line:
         self.cut, self.theta, self.period = cut, theta, period
         count, eta = cut.count, 2 * math.pi / period
         size = math.ceil(cutoff / eta) + 1
-        step = cells.step(theta, eta * size, sizes, need)
-        nodes = (cells.last + 9.3) / step
-        if not (size <= MOST_FREQUENCIES and nodes <= MOST_NODES and nodes * math.sqrt(size) * 2 < MOST_WORK / 50):
+        if size > MOST_FREQUENCIES:
             raise TooCostly
-        if nodes * size > MOST_WORK:
-            raise TooCostly
-        x = step * np.arange(math.floor(-9.3 / step), math.ceil(cells.last / step) + 1)
-        losses = cut.log_w(x)
-        with np.errstate(over="raise"):
-            tilted = np.exp(math.log(step) - HALF_LOG_2PI - 0.5 * x * x + (1 + theta) * losses)
-        odds = cut.rate * np.exp(np.minimum(x / cut.sigma - 0.5 / cut.sigma**2, 600.0))
-        lifted = odds / (1 - cut.rate + odds) * (np.abs(x) / cut.sigma + 1 / cut.sigma**2)
-        moved = 8 * UNIT * (np.abs(losses) + lifted)
-        base = (32 + 2 * x * x) * UNIT + (1 + theta) * moved
-        jumping = len(sizes) == 2
-        parts, wrongs = cut.cut_offs(x)[: len(sizes)], cut.cut_off_errors(x)[: len(sizes)]
-        masses = [tilted * part for part in parts]
-        totals = [float(mass.sum()) for mass in masses]
-        if not all(0 < total < math.inf for total in totals):
-            raise TooCostly
-        live = np.zeros(x.size, dtype=bool)
-        for mass, total in zip(masses, totals, strict=True):
-            live |= mass > NEGLIGIBLE * total / x.size
-        mean = float(masses[0] @ losses) / totals[0]
-        losses = losses[live] - mean
-        weights = tuple(mass[live] / total for mass, total in zip(masses, totals, strict=True))
-        u = eta * np.arange(size)
-        found = spectra(weights, losses, eta, size)
-        left = [float(one[0]) for one in cells.missing(np.array([theta]), step)]
-        errors, globally = [], []
-        for i, weight in enumerate(weights):
-            term = (base + wrongs[i] * UNIT)[live] * weight
-            quadrature = 2 * math.exp(-need) * max(sizes[i] / totals[i], 1.0) + left[i] / totals[i] + 2 * NEGLIGIBLE
-            slip = float(term.sum()) + quadrature + 64 * UNIT
-            turned = np.minimum(u * float(term @ np.abs(losses)), 2 * float(term.sum()))
-            turned = turned + u * float(weight @ moved[live])
-            spread = float(weight @ np.abs(losses))
-            errors.append(turned + np.abs(found[i]) * slip + PRODUCT * UNIT * u * spread + 2 * quadrature)
-            globally.append(slip)
-        if max(globally) > 0.01:
-            raise TooCostly
-        phi, log_phi = 1 + found[0], log_one_plus(found[0].real, found[0].imag)
-        here = np.abs(phi)
-        blind = here <= 4 * errors[0]
+        usual = Sums.of(cells, theta, 0, sizes[0], need, eta, size, None)
+        jumps = Sums.of(cells, theta, 1, sizes[1], need, eta, size, usual) if len(sizes) == 2 else None
+        u, mean = eta * np.arange(size), usual.centre
+        phi, log_phi = 1 + usual.turned, log_one_plus(usual.turned.real, usual.turned.imag)
+        here, away = np.abs(phi), np.abs(usual.turned)
+        blind = here <= 4 * usual.error
         here = np.where(blind, 1.0, here)
-        rounded = 8 * UNIT * ((np.abs(found[0]) + np.abs(found[0]) ** 2) / np.minimum(here, 1.0) ** 2 + np.abs(log_phi))
-        turn = count * (errors[0] / (here - errors[0]) * 1.2 + rounded + 4 * UNIT * u * abs(mean))
+        rounded = 8 * UNIT * ((away + away**2) / np.minimum(here, 1.0) ** 2 + np.abs(log_phi))
+        turn = count * (usual.error / (here - usual.error) * 1.2 + rounded + 4 * UNIT * u * abs(mean))
         turn += 16 * UNIT * (1 + count * np.abs(log_phi))
         blind |= ~(turn < 0.5)
         phi, turn = np.where(blind, 1.0, phi), np.where(blind, 0.0, turn)
-        scale = count * math.log(totals[0])
-        self.common = count * globally[0] * 1.01 + 8 * UNIT * (1 + abs(scale))  # log of rho^T
+        scale = count * math.log(usual.total)
+        self.common = count * usual.slip * 1.01 + 8 * UNIT * (1 + abs(scale))  # log of rho^T
         with np.errstate(over="raise"):
             value = np.exp(scale + count * log_phi)  # turned by e^(-iu T mean)
             wrong = np.abs(value) * np.expm1(turn)
-            if jumping:
-                value, wrong = self._jumps(value, turn, phi, found[1], totals, errors, globally)
+            if jumps is not None:
+                value, wrong = _jumped(count, value, turn, phi, usual, jumps)
             if blind.any():
-                size_a = totals[0] * (np.abs(1 + found[0]) + errors[0])[blind]
+                size_a = usual.total * (np.abs(1 + usual.turned) + usual.error)[blind]
                 most = count * np.log(size_a)
-                if jumping:
-                    size_b = totals[1] * (np.abs(1 + found[1]) + errors[1])[blind] * (1 + 4 * sum(globally))
+                if jumps is not None:
+                    size_b = jumps.total * (np.abs(1 + jumps.turned) + jumps.error)[blind]
+                    size_b = size_b * (1 + 4 * (usual.slip + jumps.slip))
                     most = np.where(size_b > 0, most + _log_expm1(count * np.log1p(size_b / size_a)), -np.inf)
                 value[blind], wrong[blind] = 0.0, np.exp(most) * (1 + 1e-9)
         z = theta + 1j * u
@@ -166,34 +198,7 @@ class Line:
         self.size = float(np.abs(kernel).sum())
         if not (math.isfinite(self.wrong) and math.isfinite(self.size)):
             raise TooCostly
-        self.ends = cut.jumps if jumping else cut.usual
-
-    def _jumps(
-        self,
-        power: ComplexArray,
-        turn: FloatArray,
-        phi: ComplexArray,
-        above: ComplexArray,
-        totals: list[float],
-        errors: list[FloatArray],
-        globally: list[float],
-    ) -> tuple[ComplexArray, FloatArray]:
-        """A^T ((1 + B/A)^T - 1), which keeps the digits of small B, and its error."""
-        count, share, jump, here = self.cut.count, totals[1] / totals[0], 1 + above, np.abs(phi)
-        x = share * jump / phi
-        logs = log_one_plus(x.real, x.imag)
-        ratio = count * logs
-        grown = np.expm1(ratio)
-        one = np.abs(1 + x)
-        relative = np.expm1(1.01 * (globally[0] + globally[1])) + 16 * UNIT
-        off = share * (errors[1] + np.abs(jump) * errors[0] / here) / (here - errors[0])
-        off = (off + np.abs(x) * relative) * (1 + 2 * relative)
-        off = off + 16 * UNIT * (np.abs(x) + np.abs(x) ** 2) / np.minimum(one, 1.0) ** 2  # of the logarithm
-        off = off + 8 * UNIT * np.abs(logs)
-        apart = count * off * np.exp((count - 1) * np.log(one + off))
-        apart = apart + 32 * UNIT * (np.abs(ratio) * np.maximum(np.abs(np.exp(ratio)), 1.0) + np.abs(grown))
-        wrong = np.abs(power) * (np.abs(grown) * np.expm1(turn) + apart * np.exp(turn))
-        return power * grown, wrong * (1 + 1e-9)
+        self.ends = cut.usual if jumps is None else cut.jumps
 
     def read(self, epsilon: float, tilts: FloatArray, logs: FloatArray) -> tuple[float, float]:
         """Ends of D; `logs` bound log(pk(t) M(t)) at the tilts."""
@@ -226,3 +231,24 @@ class Line:
         return low * (
             down if low < 0 else math.exp(-theta * epsilon) * (1 - 4 * UNIT * (1 + theta * abs(epsilon)))
         ), max(high - known + rounding, 0.0) * down
+
+
+def _jumped(
+    count: int, power: ComplexArray, turn: FloatArray, phi: ComplexArray, usual: Sums, jumps: Sums
+) -> tuple[ComplexArray, FloatArray]:
+    """A^T ((1 + B/A)^T - 1), which keeps the digits of small B, and its error."""
+    share, jump, here = jumps.total / usual.total, 1 + jumps.turned, np.abs(phi)
+    x = share * jump / phi
+    logs = log_one_plus(x.real, x.imag)
+    ratio = count * logs
+    grown = np.expm1(ratio)
+    one = np.abs(1 + x)
+    relative = np.expm1(1.01 * (usual.slip + jumps.slip)) + 16 * UNIT
+    off = share * (jumps.error + np.abs(jump) * usual.error / here) / (here - usual.error)
+    off = (off + np.abs(x) * relative) * (1 + 2 * relative)
+    off = off + 16 * UNIT * (np.abs(x) + np.abs(x) ** 2) / np.minimum(one, 1.0) ** 2  # of the logarithm
+    off = off + 8 * UNIT * np.abs(logs)
+    apart = count * off * np.exp((count - 1) * np.log(one + off))
+    apart = apart + 32 * UNIT * (np.abs(ratio) * np.maximum(np.abs(np.exp(ratio)), 1.0) + np.abs(grown))
+    wrong = np.abs(power) * (np.abs(grown) * np.expm1(turn) + apart * np.exp(turn))
+    return power * grown, wrong * (1 + 1e-9)

@@ -1,4 +1,10 @@
-"""A line of integration: its aliases, where it may end, and the view that its spectrum gives.
+"""A line of integration: the tilt that a ladder chooses, its aliases, where it may end, and the view that it gives.
+
+A ladder of tilts is one evaluation of the moments that says where epsilon is, and which line has the fewest nodes.
+Between the rungs the saddle-point estimate of log D says where D falls to delta.  For a line through rung j that is to
+be right to an absolute error in D, the aliases at eps + mW are bounded by Chernoff's inequality with the other rungs
+as exponents, and with theta = 0, where log M is 0; the rung with the fewest frequencies W sqrt(2 need) / sd is taken.
+It only steers, apart from the aliases, whose exponents and logs are those of `Window`.
 
 Reference: theory/engine.md section 2; theory/engine-faster.md section 1 (lines that a ladder aims).
 """
@@ -10,10 +16,10 @@ from collections.abc import Callable, Sequence
 
 import attrs
 import numpy as np
+from scipy.special import erfcx
 
 from quiltwork.checks import FloatArray
 from quiltwork.compose.engines.engine import Logs, View
-from quiltwork.compose.engines.views.ladder import Aim, Ladder
 from quiltwork.losses.transforms.transform import ComplexArray, Spectrum
 from quiltwork.numbers.rounding import UNIT
 
@@ -21,9 +27,15 @@ BLOCK = 1 << 21
 MOMENTS_ROOM = math.log(1.01)  # in the log of an alias at least, for the rounding of the moments that bound it
 SHARP = 1e-12  # of D, that a line for one question aims at
 STEPS = 20  # of Newton
+CELLS = np.linspace(0.0, 7.0, 36)  # of frequencies over which |phi| is integrated, in spreads
 CUTOFFS = (12, 12, 12, 12, 12, 12)  # tried at a time, each a fifth above the one before
+RUNGS = np.linspace(0.0, 1.0, 20)
+MOST_NEED = 42.0  # of the logarithm of what is aimed at: beyond it there is rounding
+MARGIN = 0.1  # spreads that epsilon may lie beside where the ladder sees it
+ROOT2 = math.sqrt(2.0)
 MANY_QUESTIONS = 100  # at once, from which Horner's rule beats sines
 
+Moments = Callable[[FloatArray], tuple[FloatArray, FloatArray, FloatArray]]
 Side = tuple[FloatArray, FloatArray]  # exponents, and logs of the alias bounds at eps = 0 for terms m > 0, or m < 0
 Decay = tuple[Callable[[FloatArray], FloatArray], float]  # a bound on log |phi|, and the frequency up to which it holds
 
@@ -159,6 +171,79 @@ class Contour:
         return found
 
 
+@attrs.frozen(eq=False)
+class Aim:
+    """A line: its tilt, mean and spread there, and what the aliases and the cutoff are to be kept below."""
+
+    rung: int
+    theta: float
+    centre: float
+    spread: float
+    period: float
+    need: float  # -log of the error of H that is aimed at
+
+
+@attrs.frozen(eq=False)
+class Ladder:
+    """log M, mean and variance at rising positive tilts."""
+
+    theta: FloatArray
+    log_mgf: FloatArray
+    mean: FloatArray
+    variance: FloatArray
+
+    @classmethod
+    def of(cls, moments: Moments, log_delta: float) -> Ladder | None:
+        """Around the tilts of a normal law with the spreads that the loss has under P and under Q."""
+        _, _, variance = moments(np.array([0.0, -1.0]))
+        theta = cls.tilts(variance, log_delta) if bool(np.all(variance > 0)) else None
+        return None if theta is None else cls(theta, *moments(theta))
+
+    @staticmethod
+    def tilts(
+        variance: FloatArray, log_delta: float, steepest: Callable[[float], float] = lambda theta: theta
+    ) -> FloatArray | None:
+        """Around those of normal laws of these variances; None where they would be too steep."""
+        steep = np.sqrt(-2.0 * log_delta / variance)
+        first, last = 0.15 * float(steep.min()), steepest(1.7 * float(steep.max()))
+        first = min(first, last / 10)
+        return first * (last / first) ** RUNGS if first > 0 and last < 1e5 else None
+
+    def epsilon(self, log_delta: float) -> float | None:
+        """Where D falls to delta, by the saddle points of two neighbouring rungs; None when it is not between rungs."""
+        spread = np.sqrt(self.variance)
+        near, far = erfcx(self.theta * spread / ROOT2), erfcx((self.theta + 1.0) * spread / ROOT2)
+        logs = self.log_mgf - self.theta * self.mean + np.log(np.maximum(0.5 * (near - far), 1e-300))
+        below = np.flatnonzero(~(logs > log_delta))
+        if not below.size or below[0] == 0:
+            return None
+        i = int(below[0])
+        share = float((logs[i - 1] - log_delta) / (logs[i - 1] - logs[i]))
+        found = float(self.mean[i - 1] + share * (self.mean[i] - self.mean[i - 1]))
+        return found if math.isfinite(found) and found > 0 else None
+
+    def aim(self, epsilon: float, log_delta: float, accuracy: float, room: float) -> Aim | None:
+        """The line with the fewest frequencies for log D at this epsilon to the accuracy; None without any."""
+        theta, log_mgf = self.theta, self.log_mgf
+        need = log_mgf - theta * epsilon - log_delta - math.log(accuracy)
+        able = (need <= MOST_NEED) & (need > 0)
+        if not able.any():
+            return None
+        apart = theta[None, :] - theta[:, None]
+        steps = np.where(apart == 0, 1.0, np.abs(apart))  # a rung is no step from itself, and left out below
+        reach = (log_mgf[None, :] - log_mgf[:, None] + room + need[:, None] + 1.0) / steps
+        right = np.where(apart > 0, reach, np.inf).min(axis=1) - epsilon
+        left = np.where(apart < 0, reach, np.inf).min(axis=1)
+        left = np.minimum(left, (need + 1.0 + room - log_mgf) / theta) + epsilon
+        spread = np.sqrt(self.variance)
+        period = 1.02 * np.maximum(np.maximum(right, left), spread) + MARGIN * spread
+        cost = np.where(able & np.isfinite(period), period * np.sqrt(need) / spread, np.inf)
+        j = int(np.argmin(cost))
+        if not math.isfinite(cost[j]):
+            return None
+        return Aim(j, float(theta[j]), float(self.mean[j]), float(spread[j]), float(period[j]), float(need[j]))
+
+
 def line_of(
     ladder: Ladder, epsilon: float, log_delta: float, moments_error: float, decays: Callable[[float], Sequence[Decay]]
 ) -> Contour | None:
@@ -229,6 +314,18 @@ def alias_bound(right: Side, left: Side, epsilon: FloatArray) -> FloatArray:
 def peak_of(theta: float) -> float:
     """The largest value of e^(-theta y)(1 - e^-y)+, or of e^(-theta y) min(1, e^-y)."""
     return (theta / (1 + theta)) ** theta / (1 + theta) if theta > 0 else 1.0
+
+
+def integral_bound(decays: Sequence[Callable[[FloatArray], FloatArray]], theta: float, spread: float) -> float:
+    """log (1/pi) int_0^inf |phi(u)| / |z (z+1)| du at most, hence log D(eps) - K + theta eps at most.
+
+    With |phi| bounded as for the truncation; near the saddle point little is lost by that.
+    """
+    cells = CELLS / spread
+    logs = np.minimum(sum((decay(cells) for decay in decays), np.zeros(cells.size)), 0.0)
+    size = np.exp(logs) / np.hypot(theta, cells) / np.hypot(theta + 1.0, cells)
+    integral = float(size[:-1] @ np.diff(cells)) + math.exp(float(logs[-1])) / float(cells[-1])
+    return math.log(integral / math.pi) + 1e-12
 
 
 def cutoff_of(
