@@ -141,7 +141,9 @@ class Audit:
         return self.explain()
 
     def _repr_html_(self) -> str:
-        return markup.block(markup.paragraphs(self.explain().splitlines()))
+        corner, words = self.limits, markup.paragraphs(self.explain().splitlines())
+        seen = [] if corner is None else [markup.errors(None, "Errors of the attack, at most", [(corner.fpr, corner.fnr)])]
+        return markup.block(words, *seen)
 
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary that `json.dumps(..., allow_nan=False)` accepts; infinities are strings."""

@@ -19,13 +19,13 @@ from quiltwork.spec.files.plan import Target
 
 
 def column(value: float) -> str:
-    """An upper end for a column of numbers: four decimals, or four digits where those say little.
+    """An upper end for a column of numbers: three decimals, or three digits where those say little.
 
     >>> column(0.146), column(2.13302), column(float('inf'))
-    ('0.1460', '2.1331', 'inf')
+    ('0.146', '2.134', 'inf')
     """
-    if 0.001 <= value < 1000:
-        return f"{Decimal(value).quantize(Decimal('0.0001'), ROUND_CEILING)}"
+    if 0.01 <= value < 100:
+        return f"{Decimal(value).quantize(Decimal('0.001'), ROUND_CEILING)}"
     return at_most(value)
 
 

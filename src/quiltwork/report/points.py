@@ -26,7 +26,7 @@ from quiltwork.curves.curve import Curve
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.polygons.profile import Profile
 from quiltwork.document.blocks import Axis, Chart, Grid, Role, Symbol, Trace
-from quiltwork.document.charts import ALARMS, MISSES, cosine, nothing_to_learn, spoken
+from quiltwork.document.charts import ALARMS, MISSES, cosine, blind_guessing, spoken
 from quiltwork.errors import QuiltworkError
 from quiltwork.losses.transforms.transform import TooCostly
 from quiltwork.numbers.digits import at_least, at_most, single
@@ -158,7 +158,7 @@ def charts_of(found: Points, delta: float, verdicts: Verdicts = ()) -> list[Char
 def _tradeoff(found: Points, verdicts: Verdicts) -> Chart:
     """Misses against false alarms: nothing below the curve can be reached by any test."""
     alpha, lower = found.alpha, np.ravel(found.beta.lower)
-    traces = [nothing_to_learn()]
+    traces = [blind_guessing()]
     for one in verdicts:
         least = promised(alpha, one.target.epsilon, one.target.delta)
         traces.append(Trace("what the target allows", alpha, least, "good", dash="dot"))

@@ -87,7 +87,7 @@ def draw_chart(chart: Chart, axes: Any) -> None:
     if chart.square:
         axes.set_aspect("equal")
     if not heat and (len(chart.traces) > 1 or chart.traces[0].name != chart.y.title):
-        axes.legend(loc="best", fontsize=8.5)
+        axes.legend(loc="upper left", bbox_to_anchor=(0.0, -0.17), ncols=2, fontsize=8.5, borderaxespad=0.0)
 
 
 def _array(values: Sequence[float | None]) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from quiltwork.document.blocks import Block, Cell, Chart, Dash, Fact, Facts, Grid, Role, Section, Tone, Trace, Words
-from quiltwork.document.charts import ALARMS, MISSES, nothing_to_learn
+from quiltwork.document.charts import ALARMS, MISSES, blind_guessing
 from quiltwork.document.page import Report
 from quiltwork.document.parts import AT_MOST, SUMMARY, Detail, curves_section
 from quiltwork.numbers.digits import at_least, at_most, single
@@ -152,7 +152,7 @@ def _curves(found: Difference, detail: Detail) -> list[Chart]:
         points_of(curve, total, found.delta, quick=quick)
         for curve, total in ((before, found.before), (after, found.after))
     ]
-    traces = [nothing_to_learn()]
+    traces = [blind_guessing()]
     looks: list[tuple[str, Role, Dash]] = [("before", "warm", "dash"), ("after", "accent", "")]
     for one, (words, role, dash) in zip(seen, looks, strict=True):
         lower = np.ravel(one.beta.lower)

@@ -28,7 +28,6 @@ from quiltwork.report.answers.influence import (
 from quiltwork.report.pages.account import drawn
 from quiltwork.report.parts import ends, loss_fact, promised, target_rows, targets_fact
 
-DIGITS = 6
 FAINT = 1e-3  # of the largest influence: sizes beyond are cut off
 MANY_SIZES = 64  # sizes from which on fewer per-entry epsilons are asked
 TRANSLATION = (
@@ -104,9 +103,9 @@ def _sizes(found: View) -> Grid:
     chosen, rows = spread(found.sizes, special), []
     for index in chosen:
         entry = found.sizes[index]
-        cells: list[str | int | Cell] = [entry.size, at_most(entry.value, DIGITS)]
+        cells: list[str | int | Cell] = [entry.size, at_most(entry.value)]
         if epsilon is not None:
-            cells.append(at_most(entry.size * epsilon * (1 + 1e-15) + entry.value, DIGITS))
+            cells.append(at_most(entry.size * epsilon * (1 + 1e-15) + entry.value))
         rows.append([*cells, Cell(entry.status, tone="bad" if entry.status == "approximate" else "")])
     name = "mu of the rest" if found.gaussian else "a(b)"
     more = [] if epsilon is None else [(f"b {single(epsilon)} + a(b)", "number")]
@@ -125,7 +124,7 @@ def _budgets(found: View) -> list[Section]:
         return []
     at = "" if found.gaussian else ", at delta 0"
     caption = f"The largest per-entry epsilon that keeps epsilon {single(found.target)} for the secrets{at}."
-    rows = [(one, at_least(one.epsilon, DIGITS) if one.epsilon > 0 else "none") for one in found.budgets]
+    rows = [(one, at_least(one.epsilon) if one.epsilon > 0 else "none") for one in found.budgets]
     return [Section("What is allowed for each entry", [_bounds(rows, caption, "Per-entry epsilon")])]
 
 
@@ -136,7 +135,7 @@ def _leaks(found: View) -> list[Section]:
     blocks: list[Block] = []
     if leak.bounds:
         caption = f"What a per-entry epsilon of {single(leak.epsilon)} leaks about the secrets at most, at delta 0."
-        blocks.append(_bounds(((one, at_most(one.epsilon, DIGITS)) for one in leak.bounds), caption, "epsilon"))
+        blocks.append(_bounds(((one, at_most(one.epsilon)) for one in leak.bounds), caption, "epsilon"))
     if leak.bracket is not None:
         blocks.append(Words(f"The worst release of this kind leaks between {ends(leak.bracket)}."))
     elif not leak.bounds:
@@ -150,7 +149,7 @@ def _released(found: View, released: Released, detail: Detail) -> list[Section]:
     blocks: list[Block] = [Grid(("Release", "Mechanism", ("Count", "number")), rows, caption)]
     if released.totals is not None:
         beside = [
-            (name, at_most(getattr(released.totals, field), DIGITS), note) for name, (field, note) in TOTALS.items()
+            (name, at_most(getattr(released.totals, field)), note) for name, (field, note) in TOTALS.items()
         ]
         caption = "Other ways of adding up, at delta 0; for comparison only."
         blocks.append(Grid(("Rule", ("epsilon", "number"), "Note"), beside, caption))
@@ -176,7 +175,7 @@ def _influence(found: View) -> Chart:
     loud = np.flatnonzero(~finite | (values > FAINT * top))
     end = min(int(loud[-1]) + 2 if loud.size else 1, sizes.size)
     shown = [i for i in range(end) if finite[i]]
-    texts = [f"b = {sizes[i]:,}: at most {at_most(float(values[i]), DIGITS)}" for i in shown]
+    texts = [f"b = {sizes[i]:,}: at most {at_most(float(values[i]))}" for i in shown]
     approximate = any(entry.status == "approximate" for entry in found.sizes)
     words = "approximate, no promise" if approximate else name
     role: Role = "bad" if approximate else "accent"
@@ -205,7 +204,7 @@ def _leaking(found: View, detail: Detail) -> list[Chart]:
         return []
     traces = []
     for words, role, dash, values in curves:
-        texts = [f"{words}: {at_most(v, 5)} at {single(float(e))}" for e, v in zip(places, values, strict=True)]
+        texts = [f"{words}: {at_most(v)} at {single(float(e))}" for e, v in zip(places, values, strict=True)]
         traces.append(Trace(words, places, values, role, dash=dash, texts=texts))
     known = [v for _, _, _, values in curves for v in values if math.isfinite(v)]
     low, high = float(places[0]), max([*known, float(places[-1])])
@@ -219,7 +218,7 @@ def _leaking(found: View, detail: Detail) -> list[Chart]:
         traces.append(Trace(f"target {single(found.target)}", across, (found.target,) * 2, "good", dash="dash"))
     when = at(found.delta) if found.gaussian else "at delta 0"
     rows = [
-        (single(float(place)), *(at_most(float(values[i]), 5) for _, _, _, values in curves))
+        (single(float(place)), *(at_most(float(values[i])) for _, _, _, values in curves))
         for i, place in list(enumerate(places))[:: max(1, len(places) // 10)]
     ]
     heads = [("per-entry epsilon", "number"), *((f"{words}, at most", "number") for words, *_ in curves)]
