@@ -172,7 +172,12 @@ def plan_account():
 def released_values(_):
     """Hostile names, a missing group, and nothing at all."""
     row = {"query": HOSTILE, "region": HOSTILE, "value": 12, "lower": 3.5, "upper": 20.5}
-    about = {"statistics": (), "guarantee": qw.gaussian(9.0).guarantee(HOSTILE), "confidence": 0.95, "words": (HOSTILE,)}
+    about = {
+        "statistics": (),
+        "guarantee": qw.gaussian(9.0).guarantee(HOSTILE),
+        "confidence": 0.95,
+        "words": (HOSTILE,),
+    }
     return [Released(tuple(rows), plan_hash="", **about) for rows in ([row, {**row, "region": None}], [])]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from quiltwork.confounding.design.design import Design
 from quiltwork.curves.curve import Curve
 from quiltwork.document.blocks import Axis, Cell, Chart, Dash, Fact, Facts, Grid, Role, Section, Trace, Words
-from quiltwork.document.charts import ALARMS, MISSES, cosine, blind_guessing, spoken
+from quiltwork.document.charts import ALARMS, MISSES, blind_guessing, cosine, spoken
 from quiltwork.document.page import Report
 from quiltwork.document.parts import AT_MOST, SUMMARY, Detail, assumed, curves_section, why
 from quiltwork.numbers.digits import SHOWN_DIGITS, at_least, at_most, single

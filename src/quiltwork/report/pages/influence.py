@@ -148,9 +148,7 @@ def _released(found: View, released: Released, detail: Detail) -> list[Section]:
     caption = "Everything that is released; each loss holds when one entry changes."
     blocks: list[Block] = [Grid(("Release", "Mechanism", ("Count", "number")), rows, caption)]
     if released.totals is not None:
-        beside = [
-            (name, at_most(getattr(released.totals, field)), note) for name, (field, note) in TOTALS.items()
-        ]
+        beside = [(name, at_most(getattr(released.totals, field)), note) for name, (field, note) in TOTALS.items()]
         caption = "Other ways of adding up, at delta 0; for comparison only."
         blocks.append(Grid(("Rule", ("epsilon", "number"), "Note"), beside, caption))
     charts, _ = drawn(released.guarantee, released.epsilon, found.delta, found.verdicts[:1], detail)

@@ -49,7 +49,10 @@ _TAKEN_BY = {  # what it is, and the command for it
     "budgets": "a file of budgets, which quiltwork ledger open --plan FILE takes",
     "object": "a saved object, which quiltwork report FILE takes",
 }
-_OPACUS, _STATE = {"history", "mechanism"}, "the state of an Opacus accountant, which quiltwork train --from-opacus FILE takes"
+_OPACUS, _STATE = (
+    {"history", "mechanism"},
+    "the state of an Opacus accountant, which quiltwork train --from-opacus FILE takes",
+)
 ALLOWED = (
     "a plan has releases, a table plan has table and queries, a prior file has prior, a world file has secrets and "
     "data, a budget file has budgets, a saved object has schema"
@@ -69,7 +72,7 @@ class File(Strict):
             kind = next((kind for key, kind in _SIGNS.items() if key in value), None)
             if kind in _TAKEN_BY and _MODELS.get(kind, ("",))[0] != f"{cls.__module__}:{cls.__qualname__}":
                 raise refused(f"is {_TAKEN_BY[kind]}")
-            if kind is None and _OPACUS <= set(value):
+            if kind is None and set(value) >= _OPACUS:
                 raise refused(f"is {_STATE}")
         return value
 
@@ -196,7 +199,7 @@ def sign_of(document: Document) -> str:
     for key, kind in _SIGNS.items():
         if key in document.value:
             return kind
-    if _OPACUS <= set(document.value):
+    if set(document.value) >= _OPACUS:
         raise InvalidPlan(DOCUMENT, f"is {_STATE}", document.line(()))
     for key in document.value:
         if key in _SHARED:
