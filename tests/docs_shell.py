@@ -181,7 +181,12 @@ class Server:
 
     def __init__(self, folder: Path) -> None:
         self.folder, address = folder, str(folder / "socket")
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg", "PYTHONUTF8": "1"}
+        environment = {
+            **os.environ,
+            "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}",
+            "MPLBACKEND": "Agg",
+            "PYTHONUTF8": "1",
+        }
         environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # a fork keeps no threads
         self.process = subprocess.Popen(
             [sys.executable, str(ROOT / "tests" / "docs_server.py"), address],

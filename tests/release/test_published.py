@@ -271,6 +271,12 @@ def test_errors_are_known_before_any_data():
     assert "cost: Gaussian noise of standard deviation 2500; 95 % of errors, in cost, are within 4900" in str(plan().errors())
 
 
+def test_a_guarantee_that_was_kept_speaks_of_sums_in_their_own_units():
+    found = plan().guarantee()
+    assert "sum of cost" in found.explain()
+    assert qw.loads(qw.dumps(found)).explain() == found.explain()
+
+
 # ---- refused, before anything is read or spent
 
 

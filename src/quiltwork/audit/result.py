@@ -112,8 +112,8 @@ class Audit:
             c = self.counts
             return [
                 f"The attacker called the record a member in {c.true_positives:,} of {c.trials_in:,} runs with it "
-                f"({share(c.detected)}) and in {c.false_positives:,} of {c.trials_out:,} runs without it (false alarms, "
-                f"{share(c.false_alarms)})."
+                f"({share(c.detected)}) and in {c.false_positives:,} of {c.trials_out:,} runs without it: false "
+                f"alarms ({share(c.false_alarms)})."
             ]
         if self.guesses is not None:
             g = self.guesses

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from decimal import ROUND_CEILING, Decimal
 
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.guarantee import Guarantee
@@ -16,17 +15,6 @@ from quiltwork.document.parts import AT_MOST, plain_words
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.report.answers.account import Judged, Verdict
 from quiltwork.spec.files.plan import Target
-
-
-def column(value: float) -> str:
-    """An upper end for a column of numbers: three decimals, or three digits where those say little.
-
-    >>> column(0.146), column(2.13302), column(float('inf'))
-    ('0.146', '2.134', 'inf')
-    """
-    if 0.01 <= value < 100:
-        return f"{Decimal(value).quantize(Decimal('0.001'), ROUND_CEILING)}"
-    return at_most(value)
 
 
 def ends(bracket: Bracket) -> str:
