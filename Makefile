@@ -106,8 +106,9 @@ gallery: .venv/gallery.stamp  ## measure what the papers print, into build/galle
 notebooks: .venv/dev.stamp  ## run the notebooks of the documentation and keep what they show
 	$(BIN)/python scripts/notebooks
 
-docs: .venv/dev.stamp  ## build the documentation into build/docs
+docs: .venv/dev.stamp  ## build the documentation into build/docs, every link inside it checked; LINKS=1 asks other sites too
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs
+	$(if $(filter-out 0 no,$(LINKS)),$(BIN)/sphinx-build -q -b linkcheck docs build/links)
 	@echo "The documentation is in build/docs/index.html"
 
 packages:  ## build wheel and sdist, install them into empty environments of every Python that is here, and use them

@@ -127,4 +127,6 @@ class Released:
 
 
 def _cell(value: Any) -> str:
-    return "" if value is None else f"{value:,.6g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return "" if value is None else str(value)
