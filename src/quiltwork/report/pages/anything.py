@@ -13,10 +13,10 @@ from quiltwork.document.blocks import Cell, Code, Fact, Facts, Grid, Section, Wo
 from quiltwork.document.page import Report
 from quiltwork.document.parts import SUMMARY, Detail, assumed, curves_section, why
 from quiltwork.errors import UnboundedLossError, Unsupported
-from quiltwork.numbers.digits import at_least, at_most, single
+from quiltwork.numbers.digits import at_least, single
 from quiltwork.report.answers.account import account, asked_delta
 from quiltwork.report.pages.account import account_report, drawn, fitting
-from quiltwork.report.parts import computed, loss_fact, promised
+from quiltwork.report.parts import computed, loss_fact, promised, upward
 from quiltwork.spec.fields.budgets import answered
 from quiltwork.spec.files.budgets import BudgetFile, FileBudget
 from quiltwork.spec.files.file import kind_of
@@ -116,7 +116,7 @@ def curve_report(curve: Curve, delta: float | None = None, detail: Detail = "who
     charts, curves = drawn(told, total, delta, (), detail)
     epsilons = np.ravel(told.epsilon(np.array(DELTAS)).upper)
     betas = np.ravel(told.beta(np.array(ALARMS)).lower)
-    pairs = [(single(at), at_most(float(found))) for at, found in zip(DELTAS, epsilons, strict=True)]
+    pairs = [(single(at), upward(float(found))) for at, found in zip(DELTAS, epsilons, strict=True)]
     misses = [(single(at), at_least(float(found))) for at, found in zip(ALARMS, betas, strict=True)]
     sections = [
         Section(SUMMARY, [Facts([loss_fact(total, delta)])]),

@@ -13,10 +13,10 @@ from quiltwork.document.blocks import Axis, Block, Chart, Fact, Facts, Grid, Rol
 from quiltwork.document.charts import ALARMS, MISSES, blind_guessing
 from quiltwork.document.page import Report
 from quiltwork.document.parts import AT_MOST, SUMMARY, Detail, curves_section, why
-from quiltwork.numbers.digits import at_least, at_most, single
+from quiltwork.numbers.digits import at_least, single
 from quiltwork.report.answers.account import USUAL_DELTA
 from quiltwork.report.answers.region import Stated, View, asked_of, constraint_rows, spread, upper
-from quiltwork.report.parts import target_rows, targets_fact
+from quiltwork.report.parts import target_rows, targets_fact, upward
 
 SHOWN = 16  # faces in the table
 DRAWN = 600  # faces in the picture
@@ -30,8 +30,8 @@ BECAUSE = (
 def region_report(found: View, detail: Detail = "whole") -> Report:
     """Everything that is said about a region."""
     facts = [
-        Fact("Total variation", f"{AT_MOST} {at_most(upper(found.variation))}", "the advantage of the best guess"),
-        Fact("Revealed outright", f"{AT_MOST} {at_most(upper(found.reveal))}", "delta that no epsilon removes"),
+        Fact("Total variation", f"{AT_MOST} {upward(upper(found.variation))}", "the advantage of the best guess"),
+        Fact("Revealed outright", f"{AT_MOST} {upward(upper(found.reveal))}", "delta that no epsilon removes"),
         *([targets_fact(found.verdicts)] if found.verdicts else []),
     ]
     sections = [
@@ -63,7 +63,7 @@ def _told(found: View) -> list[str]:
 def _safe(bracket: Bracket) -> str:
     if bracket.quantity == "beta":
         return at_least(float(bracket.lower))
-    return at_most(upper(bracket))
+    return upward(upper(bracket))
 
 
 def _stated(found: View) -> Block:
@@ -86,8 +86,8 @@ def _summary(found: View) -> Block:
         ["revealed outright", _safe(found.reveal), _safe(found.reveal)],
         [
             "area of the region",
-            at_most(found.region.area()),
-            at_most(naive.area()) if naive else "",
+            upward(found.region.area()),
+            upward(naive.area()) if naive else "",
         ],
     ]
     for name, at, answer in found.answers:
@@ -106,8 +106,8 @@ def _faces(found: View) -> list[Block]:
     chosen, rows = spread(region, SHOWN), []
     for index in chosen:
         epsilon = float(region.epsilons[index])
-        cells = [single(epsilon), at_most(float(region.deltas[index]))]
-        rows.append([*cells, *([at_most(upper(found.naive.delta(epsilon)))] if found.naive else [])])
+        cells = [single(epsilon), upward(float(region.deltas[index]))]
+        rows.append([*cells, *([upward(upper(found.naive.delta(epsilon)))] if found.naive else [])])
     columns = [("epsilon", "number"), ("delta", "number"), *([("One at a time", "number")] if found.naive else [])]
     some = "" if len(chosen) == total else f"; {len(chosen)} are shown"
     return [Grid(columns, rows, f"{total:,} face{'' if total == 1 else 's'} ({region.method}){some}.")]
