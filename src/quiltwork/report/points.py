@@ -36,7 +36,7 @@ from quiltwork.report.parts import ends
 
 CHEAP = {"closed form", "exact tails", "exact atoms", "lattice", "exact profile", "nothing"}  # methods asked everywhere
 PLACES = 121
-ASKED = (*range(0, 60, 5), *range(60, PLACES, 3))  # while somebody waits: nearer where delta falls
+ASKED = (*range(0, 40, 5), *range(40, 95, 2), *range(95, PLACES, 5))  # while somebody waits: nearer where delta falls
 MOST_PARTS = 24  # kinds of release up to which the curve itself is asked then
 USUAL_FLOOR = 1e-12
 WIDER = 1.3  # how much farther than the answer a curve is drawn of which only some places are known
