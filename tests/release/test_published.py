@@ -268,9 +268,8 @@ def test_errors_are_known_before_any_data():
     found = {one["query"]: one for one in plan().errors()}
     assert found["visits"]["error"] == half_width("laplace", 50.0, 0.95)
     assert found["cost"]["error"] == pytest.approx(1.96 * 2500, rel=1e-3)
-    assert "cost: Gaussian noise of standard deviation 2500; 95 % of errors, in cost, are within 4900" in str(
-        plan().errors()
-    )
+    told = str(plan().errors())
+    assert "cost: Gaussian noise of standard deviation 2500; 95 % of errors, in cost, are within 4900" in told
 
 
 def test_a_guarantee_that_was_kept_speaks_of_sums_in_their_own_units():
