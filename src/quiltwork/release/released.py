@@ -120,7 +120,7 @@ class Released:
         title = f"{first[0]['query']}: values with {100 * self.confidence:g} % intervals" if first else "No number"
         sketch = markup.intervals([tuple(float(row[name]) for name in LAST) for row in first], title) if first else ""
         words = markup.details("What they guarantee", markup.paragraphs(self.explain().splitlines()))
-        return markup.block(markup.capped(self.columns, rows, lefts=lefts), sketch, words)
+        return markup.block(markup.capped(self.columns, rows, lefts=lefts), f"<div>{sketch}</div>", words)
 
     def __repr__(self) -> str:
         return f"<Released: {len(self.rows)} numbers of {len(self.statistics)} queries>"

@@ -129,7 +129,8 @@ class Frame:
         width, height = LEFT + SIDE + 14, ABOVE + SIDE + BELOW
         bottom, right = ABOVE + SIDE, LEFT + SIDE
         ticks_y = self.y_ticks or tuple((end, _short(end)) for end in self.y)
-        words = [_text(self._right(end), bottom + 14, _short(end), "middle") for end in self.x]
+        sides = ("middle", "end" if len(_short(self.x[1])) > 3 else "middle")
+        words = [_text(self._right(x), bottom + 14, _short(x), side) for x, side in zip(self.x, sides, strict=True)]
         words += [_text(LEFT - 5, self._down(place) + 4, name, "end") for place, name in ticks_y]
         words.append(_text(LEFT + SIDE / 2, bottom + 29, self.across, "middle"))
         middle = ABOVE + SIDE / 2
@@ -177,11 +178,13 @@ def attacks(curves: Sequence[tuple[Any, Any]], title: str) -> str:
 
 
 def intervals(rows: Sequence[tuple[float, ...]], title: str) -> str:
-    """Values as dots on bars from the lower to the upper end of their intervals, one below the other."""
+    """Values as bars with a dot at their end and a line from the lower to the upper end, one below the other."""
     ends = np.array(rows, dtype=float).reshape(-1, 3)
     places = np.arange(len(rows), 0.0, -1.0)
-    frame = Frame(title, "value and interval", "row", _span(ends), (0.0, len(rows) + 1.0), ((places[0], "first"),))
-    for place, (_, low, high) in zip(places, ends, strict=True):
+    sides = (min(0.0, float(ends.min())), max(0.0, float(ends.max()))) if len(rows) else (0.0, 1.0)
+    frame = Frame(title, "value and interval", "row", sides, (0.0, len(rows) + 1.0), ((len(rows), "first"),))
+    for place, (value, low, high) in zip(places, ends, strict=True):
+        frame.area([0.0, value, value, 0.0], [place - 0.3, place - 0.3, place + 0.3, place + 0.3])
         frame.line([low, high], [place, place])
     frame.dots(ends[:, 0], places)
     return frame.svg()
@@ -229,7 +232,7 @@ def _share(value: float, ends: tuple[float, float]) -> float:
 
 
 def _short(value: float) -> str:
-    return f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def _text(x: float, y: float, words: str, anchor: str, more: str = "") -> str:
