@@ -4,7 +4,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt
 # One line that counts packages while pip works; what pip says in the end stays, and so does its failure.
 COUNT := | awk '/^(Collecting|Requirement already satisfied)/ { printf "\r%d packages looked at", ++n; fflush() } \
-	/^Installing collected/ { print ", installing them"; fflush() } /^Successfully/ { print "installed" } /^ERROR/'
+	/^Installing collected/ { print ", installing them"; fflush() } /^Successfully installed/ { print "installed" } /^ERROR/'
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 INPUTS := pyproject.toml constraints.txt

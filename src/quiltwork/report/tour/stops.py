@@ -16,6 +16,7 @@ from quiltwork.audit.report import report as audited
 from quiltwork.compose.constructors import approximate, gaussian, laplace
 from quiltwork.document.blocks import Block, Code, Details, Fact, Facts, Grid, Words
 from quiltwork.document.charts import at
+from quiltwork.document.parts import AT_LEAST, AT_MOST
 from quiltwork.errors import BudgetExceeded, NotCertified
 from quiltwork.game.ladder import default_attackers, ladder
 from quiltwork.game.populations import independent
@@ -109,8 +110,8 @@ def region() -> Told:
         "one",
         words,
         [
-            Fact("Both at once", f"epsilon at most {upper}", f"{times} runs, {when}", "good"),
-            Fact("The better one alone", f"epsilon at most {upward(alone)}", f"{times} runs, {when}"),
+            Fact("Both at once", f"epsilon {AT_MOST} {upper}", f"{times} runs, {when}", "good"),
+            Fact("The better one alone", f"epsilon {AT_MOST} {upward(alone)}", f"{times} runs, {when}"),
         ],
         [*region_charts(regions.view(both, times, {"delta": delta}))],
         {"epsilon": epsilon.to_json(), "delta": delta, "one_at_a_time": alone, "runs": times},
@@ -192,7 +193,7 @@ def design() -> Told:
         words,
         [
             Fact("Cost of the design", cost, below, "good"),
-            Fact("Told before", f"epsilon at most {before}", when),
+            Fact("Told before", f"epsilon {AT_MOST} {before}", when),
         ],
         [*world_charts(found), choices_grid(found.choices, made)],
         {"cost": made.cost, "lower_bound": made.lower_bound, "before": found.before.epsilon.to_json()},
@@ -329,9 +330,9 @@ def audit() -> Told:
         f"epsilon between {counts} (shown by {count:,} runs) and {upward(upper)} (certified) {when}",
         words,
         [
-            Fact("Certified", f"epsilon at most {upward(upper)}", when, "good"),
-            Fact("Shown", f"epsilon at least {counts}", f"whatever the mechanism, {sure}"),
-            Fact("Shown", f"epsilon at least {at_least(lowers['gdp'])}", f"for Gaussian noise, {sure}"),
+            Fact("Certified", f"epsilon {AT_MOST} {upward(upper)}", when, "good"),
+            Fact("Shown", f"epsilon {AT_LEAST} {counts}", f"whatever the mechanism, {sure}"),
+            Fact("Shown", f"epsilon {AT_LEAST} {at_least(lowers['gdp'])}", f"for Gaussian noise, {sure}"),
         ],
         [
             *audit_charts(found)[1:],
