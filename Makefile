@@ -1,7 +1,12 @@
 # One virtual environment; each stamp remembers which set of extras is installed in it.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt
+# One line that counts packages while pip works; what pip says in the end stays, and so does its failure.
+COUNT := | awk '/^(Collecting|Requirement already satisfied)/ { printf "\r%d packages looked at", ++n; fflush() } \
+	/^Installing collected/ { print ", installing them"; fflush() } /^Successfully installed/ { print "installed" } /^ERROR/'
+SHELL := bash
+.SHELLFLAGS := -o pipefail -c
 INPUTS := pyproject.toml constraints.txt
 REPORT := build/report.html
 MINUTES ?= 15
@@ -27,15 +32,17 @@ $(BIN)/python:
 	$(PYTHON) -m venv .venv
 
 .venv/run.stamp: $(INPUTS) | $(BIN)/python
-	$(PIP) --editable '.[cli,report,design,ledger,data,noise]'
+	@echo "pip installs quiltwork and what it needs into .venv: about a minute, once"
+	@$(PIP) --editable '.[cli,report,design,ledger,data,noise]' $(COUNT)
 	@touch $@
 
 .venv/dev.stamp: $(INPUTS) | $(BIN)/python
-	$(PIP) --editable '.[cli,report,design,ledger,web,docs,dev,noise,data,spark,game]' torch
+	@echo "pip installs everything that the tests need into .venv: some minutes, once"
+	@$(PIP) --editable '.[cli,report,design,ledger,web,docs,dev,noise,data,spark,game]' torch $(COUNT)
 	@touch $@
 
 .venv/benchmark.stamp: .venv/dev.stamp
-	$(PIP) --editable '.[benchmark]'
+	@$(PIP) --editable '.[benchmark]' $(COUNT)
 	@touch $@
 
 run: .venv/run.stamp  ## publish statistics of a made-up table from a budget: prints them and writes an HTML report
@@ -92,7 +99,7 @@ figures: .venv/dev.stamp  ## redraw the figures of the papers, and tour the tabl
 
 # What is in .venv for the tests serves the gallery as well.
 .venv/gallery.stamp: $(or $(wildcard .venv/dev.stamp),$(INPUTS)) | $(BIN)/python
-	$(if $(wildcard .venv/dev.stamp),,$(PIP) --editable '.[cli,report,design,noise,data,game]' torch mpmath)
+	@$(if $(wildcard .venv/dev.stamp),,$(PIP) --editable '.[cli,report,design,noise,data,game]' torch mpmath $(COUNT))
 	@touch $@
 
 gallery: .venv/gallery.stamp  ## measure what the papers print, into build/gallery; QUICK=1 for smaller samples, DATA=DIR
@@ -101,8 +108,9 @@ gallery: .venv/gallery.stamp  ## measure what the papers print, into build/galle
 notebooks: .venv/dev.stamp  ## run the notebooks of the documentation and keep what they show
 	$(BIN)/python scripts/notebooks
 
-docs: .venv/dev.stamp  ## build the documentation into build/docs
+docs: .venv/dev.stamp  ## build the documentation into build/docs, every link inside it checked; LINKS=1 asks other sites too
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs
+	$(if $(filter-out 0 no,$(LINKS)),$(BIN)/sphinx-build -q -b linkcheck docs build/links)
 	@echo "The documentation is in build/docs/index.html"
 
 packages:  ## build wheel and sdist, install them into empty environments of every Python that is here, and use them

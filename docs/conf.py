@@ -26,6 +26,8 @@ nb_execution_mode = "off"  # notebooks are kept as they ran: `make notebooks`; t
 
 smartquotes_action = "q"  # dashes stay as they are: options begin with two
 
+linkcheck_ignore = [r"http://127\.0\.0\.1", r"https://budgets\.example"]  # of examples
+
 html_theme = "furo"
 html_title = "quiltwork"
 html_logo = html_favicon = "../src/quiltwork/web/static/icon.svg"  # the dashboard's mark and colours

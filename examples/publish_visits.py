@@ -35,7 +35,7 @@ def main(folder: str) -> qw.release.Released:
         print(f"{ledger.balance(BUDGET)}")
     for row in released.rows:
         groups = ", ".join(str(row[name]) for name in row if name not in ("query", "value", "lower", "upper"))
-        print(f"  {row['query']:<24} {groups:<10} {row['value']:>14,.1f}   {row['lower']:,.1f} to {row['upper']:,.1f}")
+        print(f"  {row['query']:<24} {groups:<10} {row['value']:>14,.0f}   {row['lower']:,.0f} to {row['upper']:,.0f}")
     released.save(place / "results.parquet")
     for written in released_report(released, file.title, DELTA).save(place / "report.html"):
         print(f"wrote {written}")

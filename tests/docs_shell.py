@@ -28,6 +28,8 @@ ELSEWHERE = {
     "createdb": "needs a PostgreSQL server",
     "psql": "needs a PostgreSQL server",
     "docker": "needs a container engine",
+    "pipx": "is not installed, and would install",
+    "uvx": "is not installed, and would install",
     "sudo": "needs another user",
     "systemctl": "needs an init system",
     "playwright": "downloads a browser",
@@ -139,7 +141,7 @@ class Shell:
         name = words[0]
         if name == "make":
             check_make(words[1:])
-        elif name == "pip" or words[1:3] == ["-m", "pip"]:
+        elif "install" in words and (name == "pip" or words[1:3] == ["-m", "pip"]):
             check_pip(words[words.index("install") + 1 :])
         elif name == "curl":
             check_address(words)
@@ -179,7 +181,12 @@ class Server:
 
     def __init__(self, folder: Path) -> None:
         self.folder, address = folder, str(folder / "socket")
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg", "PYTHONUTF8": "1"}
+        environment = {
+            **os.environ,
+            "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}",
+            "MPLBACKEND": "Agg",
+            "PYTHONUTF8": "1",
+        }
         environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # a fork keeps no threads
         self.process = subprocess.Popen(
             [sys.executable, str(ROOT / "tests" / "docs_server.py"), address],

@@ -18,7 +18,8 @@ def rooms_above(room):
         known = sorted(module.partition(".")[2] for module in graph.find_children("quiltwork"))
         raise SystemExit(f"there is no room {room!r}; rooms: {', '.join(known)}")
     above = graph.find_downstream_modules(f"quiltwork.{room}", as_package=True)
-    return sorted({room, *(module.split(".")[1] for module in above if module != "quiltwork")})
+    found = {module.split(".")[1] for module in above if module != "quiltwork"}
+    return sorted({room, *found} - {"__main__"})
 
 
 def folders(room):

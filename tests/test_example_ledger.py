@@ -30,7 +30,7 @@ def test_the_story_is_told(told):
     _, text = told
     assert text.count("Refused: ") == 5
     for words in (
-        "cost epsilon 1.933 as a whole",
+        "cost epsilon 1.94 as a whole",
         "Nothing was written: 0 new entries",
         "its lease ended before it started",
         "it may have run, so it stays spent",

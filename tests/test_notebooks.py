@@ -20,6 +20,7 @@ from quiltwork import pufferfish as pf
 from quiltwork.curves import Guarantee, Profile
 from quiltwork.curves.views import Views
 from quiltwork.errors import InvalidParameter, MissingExtra, Unsupported
+from quiltwork.release.released import Released
 from quiltwork.report.answers.account import account
 from quiltwork.spec import parse_plan
 
@@ -168,6 +169,18 @@ def plan_account():
     return account(parse_plan(json.dumps(plan)))
 
 
+def released_values(_):
+    """Hostile names, a missing group, and nothing at all."""
+    row = {"query": HOSTILE, "region": HOSTILE, "value": 12, "lower": 3.5, "upper": 20.5}
+    about = {
+        "statistics": (),
+        "guarantee": qw.gaussian(9.0).guarantee(HOSTILE),
+        "confidence": 0.95,
+        "words": (HOSTILE,),
+    }
+    return [Released(tuple(rows), plan_hash="", **about) for rows in ([row, {**row, "region": None}], [])]
+
+
 VALUES = {
     "account": lambda _: [plan_account()],
     "audit": lambda _: [report(), report(qw.gdp(1.0)), report().audit],
@@ -177,6 +190,7 @@ VALUES = {
     "influence": lambda _: [chain().influence(20), pf.InfluenceCurve([1], [[float("inf")]], method=HOSTILE)],
     "leaderboard": lambda _: [board()],
     "ledger": ledger_values,
+    "release": released_values,
     "nothing": lambda _: [qw.compose(), qw.gaussian(1.0).direction("add"), Profile([0.0], [1.0])],
 }
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from quiltwork import progress
+from quiltwork.cli import terminal
 from quiltwork.cli.terminal import draw_bar as draw
 from quiltwork.progress import Progress, draw_with, plain_line, reporting, steps
 
@@ -80,3 +81,20 @@ def test_a_loop_that_is_left_ends_its_bar(capsys):
 def test_the_module_is_light():
     code = "import sys, quiltwork.progress; assert 'rich' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=600)
+
+
+def test_long_work_says_so_on_a_terminal_and_wipes_it(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(terminal, "PATIENCE", 0.0)
+    seen = ""
+    with terminal.waiting("accounting"):
+        while "accounting ... 0 s" not in seen:
+            seen += capsys.readouterr().err
+    assert capsys.readouterr().err.endswith("\r" + " " * 26 + "\r")
+
+
+def test_long_work_is_silent_in_pipes(capsys, monkeypatch):
+    monkeypatch.setattr(terminal, "PATIENCE", 0.0)
+    with terminal.waiting("accounting"):
+        pass
+    assert capsys.readouterr() == ("", "")

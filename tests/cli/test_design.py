@@ -272,7 +272,7 @@ Xor pad: two harmless halves, synthetic
 Secret: 0, 1. Data: 4 values. Protected: which of 2 secrets is true, any two of them.
 
 At a glance
-Released before: epsilon \N{LESS-THAN OR EQUAL TO} 1.492
+Released before: epsilon \N{LESS-THAN OR EQUAL TO} 1.5
   at delta 0.02; the truth lies between 1.49165 and 1.49166, e^epsilon = 40/9
 Ignoring the confounder: epsilon 0 (it would promise more privacy than there is)
 """
@@ -283,7 +283,7 @@ def test_the_text_of_an_evaluation(capsys):
     out = capsys.readouterr().out
     assert out.replace(" (at delta 0.02", "\n  at delta 0.02").replace("40/9)", "40/9").startswith(PAD)
     assert "(under epsilon 1.79176 (e^epsilon = 6) at delta 0.02)" in out
-    assert "Its expected cost: 0.596711 (zero-one; no mechanism that meets the target costs less than 0.596711" in out
+    assert "Its expected cost: 0.597 (zero-one; no mechanism that meets the target costs less than 0.597" in out
     assert "lies between 0.0199999 and 0.02 at epsilon 1.79176" in out
 
 
@@ -295,10 +295,10 @@ def test_the_text_of_a_design(capsys, file):
     assert "Released before: nothing" in out
     # (3/4 p + 1/4 (1 - p)) / (1/4 p + 3/4 (1 - p)) = 2 at p = 5/6
     assert "Input     0     1\n0      83.3  16.7\n1      16.7  83.3\n" in out
-    assert "Its expected cost: 0.166667 (zero-one" in out
+    assert "Its expected cost: 0.167 (zero-one" in out
     rows = [line.split()[:3] for line in out.splitlines()]
     assert ["tells", "nothing", "0.5"] in rows
-    assert ["this", "design", "0.166667"] in rows
+    assert ["this", "design", "0.167"] in rows
 
 
 def test_a_target_that_is_no_double_is_met_in_print(capsys, file):

@@ -267,9 +267,9 @@ def test_the_printed_view(capsys, file):
         "Protected: the value of each single entry",
         "- the entries follow the given Markov chain of 2 states",
         "Size b",
-        "2.77259 2.87259 exact",
+        "2.78 2.88 exact",
         "The largest per-entry epsilon that keeps epsilon 1 for the secrets, at delta 0.",
-        "by Theorem 6 0.0764812 9",
+        "by Theorem 6 0.0764 9",
         "What a per-entry epsilon of 0.1 leaks about the secrets",
         "epsilon \N{LESS-THAN OR EQUAL TO} 1 at delta 0 the per-entry epsilon met",
     ):
@@ -287,7 +287,7 @@ def test_numbers_are_rounded_to_the_safe_side(capsys, file):
     assert len(rows) > 10
     for size, value, _ in rows:
         assert Decimal(value) >= Decimal(exact[int(size)])
-        assert float(value) == pytest.approx(exact[int(size)], rel=1e-5, abs=1e-300)
+        assert float(value) == pytest.approx(exact[int(size)], rel=1e-2, abs=1e-300)
     for entry in data["per_entry_epsilons"]:
         (line,) = (line for line in lines if line.startswith(f"by {entry['name']}"))
         shown = line.removeprefix(f"by {entry['name']}").split()[0]

@@ -228,3 +228,19 @@ def test_extreme_noise_is_refused_at_once(noise, sampling, capsys):
     said = refused(capsys, *RUN, "--epochs", "2", "--noise-multiplier", noise, "--sampling", sampling)
     assert "noise_multiplier must be from" in said
     assert "quiltwork.training" in said
+
+
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        (["account", "STATE"], "which quiltwork train --from-opacus FILE takes"),
+        (["release", "PLAN", "visits.csv"], "is a plan of releases, which quiltwork account FILE takes"),
+        (["calibrate", "PLAN", "--epsilon", "1", "--delta", "1e-6"], "which quiltwork account FILE takes"),
+    ],
+)
+def test_a_file_of_another_kind_names_its_command(capsys, tmp_path, command, named):
+    state = tmp_path / "state.json"
+    state.write_text('{"history": [[1.1, 0.004, 10]], "mechanism": "rdp"}')
+    places = {"STATE": str(state), "PLAN": "examples/plans/hospital.yaml"}
+    assert main([places.get(word, word) for word in command]) == 2
+    assert named in " ".join(capsys.readouterr().err.split())

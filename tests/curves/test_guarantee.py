@@ -105,4 +105,4 @@ def test_short_numbers_are_told_as_they_are(count, each, shown):
 
 def test_numbers_that_are_more_than_noise_are_rounded_up():
     promise = Guarantee(Profile([0.5 * (1 + 3e-12)], [0.0], symmetric=True), "one person")
-    assert "epsilon is at most 0.5001:" in promise.explain(0.0)
+    assert "epsilon is at most 0.501:" in promise.explain(0.0)

@@ -27,6 +27,7 @@ from quiltwork.mechanisms import (
     histogram_loss,
     histogram_scale,
 )
+from quiltwork.mechanisms.histograms import checked_counts
 
 COUNTS = np.arange(20_000)
 
@@ -158,3 +159,9 @@ def test_bad_scales_draw_nothing(release: Any, scale: Any, monkeypatch: pytest.M
     no_noise(monkeypatch)
     with pytest.raises(InvalidParameter):
         release([1, 2], scale)
+
+
+def test_a_tally_of_sequences_is_taken_as_its_counts() -> None:
+    from quiltwork.data import Tally
+
+    assert checked_counts(Tally(("home", "out"), [12, 5])) == checked_counts([12, 5]) == [12, 5]

@@ -272,6 +272,12 @@ def test_errors_are_known_before_any_data():
     assert said in str(plan().errors())
 
 
+def test_a_guarantee_that_was_kept_speaks_of_sums_in_their_own_units():
+    found = plan().guarantee()
+    assert "sum of cost" in found.explain()
+    assert qw.loads(qw.dumps(found)).explain() == found.explain()
+
+
 # ---- refused, before anything is read or spent
 
 

@@ -31,6 +31,8 @@ PAGES = {
     "/explore/influence": None,
     "/explore/design": None,
     "/explore/audit": None,
+    "/desk": "admin",
+    "/people": "admin",
     "/about": None,
 }
 ANSWERS = ("/plan", "/explore/tradeoff", "/explore/influence", "/explore/design")

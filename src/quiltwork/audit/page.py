@@ -16,7 +16,7 @@ from quiltwork.audit.report import AuditReport
 from quiltwork.audit.result import Audit, bound, percent_above, percent_below, share
 from quiltwork.checks import FloatArray
 from quiltwork.document.blocks import Axis, Block, Cell, Chart, Fact, Facts, Grid, Role, Section, Trace, Words
-from quiltwork.document.charts import ALARMS, MISSES, at, cosine, nothing_to_learn
+from quiltwork.document.charts import ALARMS, MISSES, at, blind_guessing, cosine
 from quiltwork.document.draw.style import draw_on, drawn_figure
 from quiltwork.document.draw.svg import SIZE, draw_chart, row_of_charts
 from quiltwork.document.page import Report
@@ -95,8 +95,8 @@ def _counts(audit: Audit, counts: Counts) -> Grid:
         ("without it", *outside, f"at most {percent_above(corner.fpr)}"),
     ]
     sure = f"{single(100 * audit.confidence)}% confidence, jointly"
-    heads = (f"Method {audit.method}", ("Runs", "number"), ('Said "in"', "number"), ("Share", "number"), sure)
-    return Grid(heads, rows, "What the attack said in how many runs.")
+    heads = (f"Method {audit.method}", ("Runs", "number"), ("Called members", "number"), ("Share", "number"), sure)
+    return Grid(heads, rows, "In how many runs the attack called the record a member.")
 
 
 def _guesses(audit: Audit, guesses: Guesses) -> Grid:
@@ -137,7 +137,7 @@ def audit_charts(report: AuditReport, detail: Detail = "whole") -> list[Chart]:
 
 def _errors(report: AuditReport) -> Chart:
     """Misses against false alarms: below the guaranteed line nobody can come, at or below the other somebody did."""
-    traces, rows = [nothing_to_learn("blind guessing")], []
+    traces, rows = [blind_guessing()], []
     if report.curve is not None:
         alpha = cosine()
         least = np.ravel(report.curve.beta(alpha).safe)

@@ -262,8 +262,13 @@ class AuditReport:
         ]
         table = markup.table(heads, rows, "epsilon: what was shown, and what is guaranteed")
         return markup.block(
-            f"<p>{markup.strong(self.title)}</p>", markup.paragraphs(self.explain().splitlines()), table
+            f"<p>{markup.strong(self.title)}</p>", markup.paragraphs(self.explain().splitlines()), table, self._sketch()
         )
+
+    def _sketch(self) -> str:
+        """What the guarantee allows, and the corners that audits show: below the line it is contradicted."""
+        corners = [(one.limits.fpr, one.limits.fnr) for one in self.audits if one.limits is not None]
+        return markup.errors(self.curve, "Errors that the guarantee allows, and that the attack made at most", corners)
 
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary that `json.dumps(..., allow_nan=False)` accepts; infinities are strings."""

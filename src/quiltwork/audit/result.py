@@ -111,9 +111,9 @@ class Audit:
         if self.counts is not None:
             c = self.counts
             return [
-                f'The attacker said "in" in {c.true_positives:,} of {c.trials_in:,} runs with the record '
-                f"({share(c.detected)}) and in {c.false_positives:,} of {c.trials_out:,} runs without it "
-                f"({share(c.false_alarms)})."
+                f"The attacker called the record a member in {c.true_positives:,} of {c.trials_in:,} runs with it "
+                f"({share(c.detected)}) and in {c.false_positives:,} of {c.trials_out:,} runs without it: false "
+                f"alarms ({share(c.false_alarms)})."
             ]
         if self.guesses is not None:
             g = self.guesses
@@ -141,7 +141,11 @@ class Audit:
         return self.explain()
 
     def _repr_html_(self) -> str:
-        return markup.block(markup.paragraphs(self.explain().splitlines()))
+        corner, words = self.limits, markup.paragraphs(self.explain().splitlines())
+        seen = (
+            [] if corner is None else [markup.errors(None, "Errors of the attack, at most", [(corner.fpr, corner.fnr)])]
+        )
+        return markup.block(words, *seen)
 
     def to_json(self) -> dict[str, Any]:
         """A plain dictionary that `json.dumps(..., allow_nan=False)` accepts; infinities are strings."""

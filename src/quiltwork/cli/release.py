@@ -67,7 +67,7 @@ def release(
     from quiltwork.release.released import FORMATS, Released
     from quiltwork.report.answers.design import view
     from quiltwork.report.pages.released import released_report
-    from quiltwork.spec.files.file import read_any
+    from quiltwork.spec.files.file import of_another_kind, read_any
     from quiltwork.spec.files.table_plan import TablePlan
     from quiltwork.spec.files.world import WorldFile
 
@@ -76,7 +76,7 @@ def release(
         raise InvalidParameter("out", str(out), f"a file that ends in {', '.join(FORMATS)}")
     given = plan_at(plan, read_any)
     if not isinstance(given, (TablePlan, WorldFile)):
-        raise InvalidParameter("plan", str(plan), "a table plan with count, sum, mean or the like, or a world file")
+        raise of_another_kind(plan, given)
     if (column is None) == isinstance(given, WorldFile):
         raise InvalidParameter("column", column, "the column that a channel reads, with a world file alone")
     if budget is not None and column is not None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from quiltwork.document.parts import Detail
 
 PIPED_WIDTH = 120
+PATIENCE = 2.0  # seconds until somebody who watches is told that there is work
 STYLES = {"good": "green", "warm": "yellow", "bad": "red", "strong": "bold", "faint": "dim"}
 Read = TypeVar("Read")
 
@@ -141,6 +142,34 @@ def write(report: Report, path: Path, kind: str | None = None) -> None:
     """Write a report, and say which files that were."""
     for file in report.save(path, kind):
         print(f"wrote {file}", file=sys.stderr)
+
+
+@contextmanager
+def waiting(words: str) -> Iterator[None]:
+    """Work whose end nobody knows: whoever watches is told after two seconds what is done, and for how long now."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from threading import Event, Thread
+    from time import monotonic
+
+    done, begun = Event(), monotonic()
+
+    def tick() -> None:
+        pause = PATIENCE
+        while not done.wait(pause):
+            print(f"\r{words} ... {monotonic() - begun:.0f} s", end="", file=sys.stderr, flush=True)
+            pause = 1.0
+
+    clock = Thread(target=tick, daemon=True)
+    clock.start()
+    try:
+        yield
+    finally:
+        done.set()
+        clock.join()
+        if monotonic() - begun >= PATIENCE:
+            print("\r" + " " * (len(words) + 16) + "\r", end="", file=sys.stderr, flush=True)
 
 
 @contextmanager

@@ -8,15 +8,15 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.curves.bracket import Bracket
+from quiltwork.document.charts import ERRORS
+from quiltwork.document.draw.style import COLOURS
 from quiltwork.errors import InvalidParameter, MissingExtra, Unsupported
 
 if TYPE_CHECKING:
     from quiltwork.curves.curve import Curve
     from quiltwork.curves.polygons.region import Region
 
-ERRORS = ("type I error (false alarms)", "type II error (misses)")
-_INK = "#1f4e79"
-_MUTED = "#8a8f98"
+_INK, _MUTED = COLOURS["accent"], COLOURS["muted"]
 _POINTS = 401
 _FLOOR = 1e-16  # smaller deltas are left out of the picture, unless all are smaller
 
@@ -54,7 +54,7 @@ def plot_profile(curve: Curve, ax: Any = None, epsilons: Any = None, *, label: s
 
 
 def plot_tradeoff(curve: Curve, ax: Any = None, alphas: Any = None, *, label: str | None = None) -> Any:
-    """Draw the least type II error against the type I error, with the line of perfect privacy; returns the axes."""
+    """Draw the least type II error against the type I error, with the line of blind guessing; returns the axes."""
     ax = _square(ax)
     dense = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, _POINTS))  # near both ends, where trade-off functions bend
     places = np.asarray(dense if alphas is None else alphas, dtype=float)
@@ -97,7 +97,7 @@ def _band(ax: Any, places: FloatArray, values: Bracket, floor: float, label: str
 
 
 def _square(ax: Any) -> Any:
-    """Axes of the two errors, with the line of perfect privacy."""
+    """Axes of the two errors, with the line of blind guessing."""
     ax = axes(ax)
     ax.plot([0, 1], [1, 0], color=_MUTED, linewidth=0.8, linestyle="--", zorder=1)
     ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")

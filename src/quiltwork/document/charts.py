@@ -11,8 +11,8 @@ from quiltwork.document.blocks import Axis, Trace
 from quiltwork.numbers.digits import single
 
 POINTS = 161
-ALARMS = Axis("false alarms", 0.0, 1.0)
-MISSES = Axis("misses", 0.0, 1.0)
+ERRORS = ("false alarms (type I error)", "misses (type II error)")  # the names of both errors on every surface
+ALARMS, MISSES = (Axis(words, 0.0, 1.0) for words in ERRORS)
 
 
 def cosine(count: int = POINTS) -> FloatArray:
@@ -25,9 +25,9 @@ def spoken(places: Any) -> FloatArray:
     return np.array([float(f"{place:.5g}") for place in np.ravel(places)])
 
 
-def nothing_to_learn(words: str = "nothing to learn") -> Trace:
-    """The trade-off function of somebody who guesses blindly."""
-    return Trace(words, (0.0, 1.0), (1.0, 0.0), "muted", dash="dash")
+def blind_guessing() -> Trace:
+    """The trade-off function of somebody who guesses blindly: perfect privacy."""
+    return Trace("blind guessing", (0.0, 1.0), (1.0, 0.0), "muted", dash="dash")
 
 
 def at(delta: float) -> str:

@@ -12,8 +12,9 @@ import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
+from quiltwork.document.charts import ERRORS
 from quiltwork.document.draw import notebook as markup
-from quiltwork.document.draw.style import draw_on, drawn_figure, figure_format, rendered
+from quiltwork.document.draw.style import COLOURS, draw_on, drawn_figure, figure_format, rendered
 from quiltwork.errors import InvalidParameter
 from quiltwork.game.attackers.knowledge import Knowledge
 from quiltwork.game.measures import Interval, Roc
@@ -25,7 +26,7 @@ CAUTION = "This measures attacks that were tried; a better one may exist. Only a
 SIZE = (11.6, 4.3)
 FLOOR = 1e-3  # the least share of false alarms in the second panel
 POINTS = 300  # of a curve in the picture
-PLAIN: dict[Any, Any] = {"axes.grid": False}
+FOUND = "members found (1 - type II error)"
 DASHES = {Knowledge.T1: "-", Knowledge.T2: "--", Knowledge.T3: ":"}
 RATES: FloatArray = np.unique(np.concatenate((np.linspace(0, 1, POINTS), np.geomspace(FLOOR, 1, POINTS))))
 # the first four are the house colours, which a report turns over in the dark; the others are seen on both grounds
@@ -147,8 +148,8 @@ class Leaderboard:
             both[0].legend(fontsize=8, frameon=False)
             return ax
         if path is None:
-            return drawn_figure(SIZE, self._draw, PLAIN)
-        Path(path).write_bytes(rendered(SIZE, self._draw, figure_format(path), "ladder", style=PLAIN))
+            return drawn_figure(SIZE, self._draw)
+        Path(path).write_bytes(rendered(SIZE, self._draw, figure_format(path), "ladder"))
         return Path(path)
 
     def _draw(self, figure: Any) -> None:
@@ -187,7 +188,10 @@ class Leaderboard:
 
     def _repr_html_(self) -> str:
         heads, *rows = self._cells()
-        return markup.block(markup.table(heads, rows), markup.paragraphs([*self.notes(), *self.explain().splitlines()]))
+        ranked = sorted(self.entries, key=lambda entry: entry is not self.best)
+        sketch = markup.attacks([(RATES, entry.roc.at(RATES)) for entry in ranked], "ROC curves, the best one solid")
+        words = markup.paragraphs([*self.notes(), *self.explain().splitlines()])
+        return markup.block(markup.table(heads, rows), sketch, words)
 
 
 # ---- as a document
@@ -214,19 +218,19 @@ document(
 
 def _draw_all(board: Leaderboard, axes: Any) -> None:
     _curves(board, axes, RATES)
-    axes.set(xlabel="others called members (false alarms)", ylabel="members found", xlim=(0, 1), ylim=(0, 1))
+    axes.set(xlabel=ERRORS[0], ylabel=FOUND, xlim=(0, 1), ylim=(0, 1))
     axes.set_aspect("equal")
 
 
 def _draw_rare(board: Leaderboard, axes: Any) -> None:
     _curves(board, axes, RATES[RATES >= FLOOR], FLOOR)
     axes.set(xscale="log", yscale="log", xlim=(FLOOR, 1), ylim=(FLOOR, 1))
-    axes.set(xlabel="false alarms, where they are rare", ylabel="members found")
+    axes.set(xlabel=f"{ERRORS[0]}, where they are rare", ylabel=FOUND)
     axes.set_aspect("equal")
 
 
 def _curves(board: Leaderboard, axes: Any, rates: FloatArray, floor: float = 0.0) -> None:
-    axes.plot(rates, rates, color="#8a8f98", linewidth=0.8, linestyle="-", zorder=1)
+    axes.plot(rates, rates, color=COLOURS["muted"], linewidth=0.8, linestyle="--", zorder=1)
     for place, entry in enumerate(board.entries):
         best = entry is board.best
         axes.plot(

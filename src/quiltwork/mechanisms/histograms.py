@@ -23,8 +23,9 @@ ALLOWED = "a list of integers in [0, 2**63 - 1], one for each category"
 
 
 def checked_counts(counts: Any) -> list[int]:
-    """The counts of all categories, also of those that are empty."""
-    found = counts.tolist() if hasattr(counts, "tolist") else counts
+    """The counts of all categories, also of those that are empty: a list, an array, or a tally of sequences."""
+    bare = getattr(counts, "counts", counts)
+    found = bare.tolist() if hasattr(bare, "tolist") else bare
     if not isinstance(found, Sequence):
         raise InvalidParameter("counts", counts, ALLOWED)
     if not found:

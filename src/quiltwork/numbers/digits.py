@@ -7,6 +7,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 
 NOISE = 1e-12  # a relative excess that outward rounding alone can leave on a number that is a short decimal
 
+SHOWN_DIGITS = 3  # what readers are shown of one end of a bracket; documents keep all digits
+
 _EQUAL_DIGITS = 12  # digits shown when both ends are the same number
 _DOUBLE_DIGITS = 17  # digits that tell every double apart
 _PLAIN = range(-5, 7)  # decimal exponents written without "e"
@@ -21,20 +23,20 @@ def single(value: float) -> str:
     return f"{value:.{_EQUAL_DIGITS}g}"
 
 
-def at_most(value: float, digits: int = 4, noise: float = 0.0) -> str:
+def at_most(value: float, digits: int = SHOWN_DIGITS, noise: float = 0.0) -> str:
     """A few significant digits, rounded up: true after "at most".
 
     In running text a relative excess below `noise` is not rounded up to a whole digit.
 
     >>> at_most(0.12341), at_least(0.12349), at_most(math.inf)
-    ('0.1235', '0.1234', 'inf')
+    ('0.124', '0.123', 'inf')
     >>> at_most(0.5000000000000007), at_most(0.5000000000000007, noise=NOISE)
-    ('0.5001', '0.5')
+    ('0.501', '0.5')
     """
     return _rounded(value * (1.0 - noise), digits, ROUND_CEILING)
 
 
-def at_least(value: float, digits: int = 4) -> str:
+def at_least(value: float, digits: int = SHOWN_DIGITS) -> str:
     """A few significant digits, rounded down: true after "at least"."""
     return _rounded(value, digits, ROUND_FLOOR)
 

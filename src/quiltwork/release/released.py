@@ -12,6 +12,7 @@ import attrs
 
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.data.engines.engine import pyarrow
+from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter, QuiltworkError, imported
 from quiltwork.kinds import document
 from quiltwork.tables.statistics.statistic import Statistic
@@ -112,5 +113,20 @@ class Released:
             imported("pyarrow.parquet", "pyarrow", "data").write_table(self.table(), str(place))
         return place
 
+    def _repr_html_(self) -> str:
+        lefts = sum(name not in (*LAST, FITTED) for name in self.columns)
+        rows = [[_cell(row.get(name)) for name in self.columns] for row in self.rows]
+        first = [row for row in self.rows if row["query"] == self.rows[0]["query"]][: markup.MOST_ROWS]
+        title = f"{first[0]['query']}: values with {100 * self.confidence:g} % intervals" if first else "No number"
+        sketch = markup.intervals([tuple(float(row[name]) for name in LAST) for row in first], title) if first else ""
+        words = markup.details("What they guarantee", markup.paragraphs(self.explain().splitlines()))
+        return markup.block(markup.capped(self.columns, rows, lefts=lefts), f"<div>{sketch}</div>", words)
+
     def __repr__(self) -> str:
         return f"<Released: {len(self.rows)} numbers of {len(self.statistics)} queries>"
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return "" if value is None else str(value)

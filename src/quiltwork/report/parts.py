@@ -7,26 +7,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from decimal import ROUND_CEILING, Decimal
 
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.document.blocks import Block, Cell, Fact, Grid, Tone
 from quiltwork.document.parts import AT_MOST, plain_words
-from quiltwork.numbers.digits import at_least, at_most, single
+from quiltwork.numbers.digits import NOISE, at_least, at_most, single
 from quiltwork.report.answers.account import Judged, Verdict
 from quiltwork.spec.files.plan import Target
 
 
-def column(value: float) -> str:
-    """An upper end for a column of numbers: four decimals, or four digits where those say little.
+def upward(value: float) -> str:
+    """An upper end for people: three digits, rounded up; documents have all digits.
 
-    >>> column(0.146), column(2.13302), column(float('inf'))
-    ('0.1460', '2.1331', 'inf')
+    What outward rounding alone can leave on a short decimal is not rounded up to a whole digit.
+
+    >>> upward(0.12341), upward(0.10000000000000002), upward(float("inf"))
+    ('0.124', '0.1', 'inf')
     """
-    if 0.001 <= value < 1000:
-        return f"{Decimal(value).quantize(Decimal('0.0001'), ROUND_CEILING)}"
-    return at_most(value)
+    return at_most(value, noise=NOISE)
 
 
 def ends(bracket: Bracket) -> str:
@@ -58,7 +57,7 @@ def loss_fact(epsilon: Bracket, delta: float, label: str = "Certified privacy lo
     if math.isinf(float(epsilon.upper)):
         return Fact(label, "epsilon is not bounded", at, "bad")
     wider = "" if epsilon.met else f", wider than asked: {wide or narrower(epsilon.method)}"
-    value = f"epsilon {AT_MOST} {at_most(float(epsilon.upper))}"
+    value = f"epsilon {AT_MOST} {upward(float(epsilon.upper))}"
     return Fact(label, value, f"{at}; the truth lies between {ends(epsilon)}{wider}")
 
 

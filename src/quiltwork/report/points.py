@@ -26,7 +26,7 @@ from quiltwork.curves.curve import Curve
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.curves.polygons.profile import Profile
 from quiltwork.document.blocks import Axis, Chart, Grid, Role, Symbol, Trace
-from quiltwork.document.charts import ALARMS, MISSES, cosine, nothing_to_learn, spoken
+from quiltwork.document.charts import ALARMS, MISSES, blind_guessing, cosine, spoken
 from quiltwork.errors import QuiltworkError
 from quiltwork.losses.transforms.transform import TooCostly
 from quiltwork.numbers.digits import at_least, at_most, single
@@ -36,7 +36,7 @@ from quiltwork.report.parts import ends
 
 CHEAP = {"closed form", "exact tails", "exact atoms", "lattice", "exact profile", "nothing"}  # methods asked everywhere
 PLACES = 121
-EVERY = 5  # every so many-th place is asked while somebody waits
+ASKED = (*range(0, 40, 5), *range(40, 95, 2), *range(95, PLACES, 5))  # while somebody waits: nearer where delta falls
 MOST_PARTS = 24  # kinds of release up to which the curve itself is asked then
 USUAL_FLOOR = 1e-12
 WIDER = 1.3  # how much farther than the answer a curve is drawn of which only some places are known
@@ -81,7 +81,7 @@ def points_of(curve: Curve, total: Bracket, delta: float, targets: Targets = (),
     known, bounds = [middle], [float(probe.upper)]
     if math.isfinite(most):
         known, bounds = [*known, most], [*bounds, delta]
-    places = epsilon[::EVERY]
+    places = epsilon[list(ASKED)]
     upper = _moments(curve, places)
     if upper is None:
         upper = np.ravel(curve.delta(places).upper)
@@ -158,7 +158,7 @@ def charts_of(found: Points, delta: float, verdicts: Verdicts = ()) -> list[Char
 def _tradeoff(found: Points, verdicts: Verdicts) -> Chart:
     """Misses against false alarms: nothing below the curve can be reached by any test."""
     alpha, lower = found.alpha, np.ravel(found.beta.lower)
-    traces = [nothing_to_learn()]
+    traces = [blind_guessing()]
     for one in verdicts:
         least = promised(alpha, one.target.epsilon, one.target.delta)
         traces.append(Trace("what the target allows", alpha, least, "good", dash="dot"))

@@ -27,12 +27,13 @@ def account(
 ) -> None:
     """Account a plan: the certified total, each release, the targets, simpler rules beside it."""
     from quiltwork import checks
-    from quiltwork.cli.terminal import detail, figure_kind, plan_at, told
+    from quiltwork.cli.terminal import detail, figure_kind, plan_at, told, waiting
     from quiltwork.report.pages.anything import page_of
     from quiltwork.spec.files.file import read_any
 
     value = plan_at(plan, read_any)
     figure_kind(figure)  # refused before the work, not after it
     at = None if delta is None else checks.probability("delta", delta)
-    report = page_of(value, at, detail(html, markdown, figure))
+    with waiting("accounting"):
+        report = page_of(value, at, detail(html, markdown, figure))
     raise typer.Exit(told(report, as_json, html=html, markdown=markdown, figure=figure))

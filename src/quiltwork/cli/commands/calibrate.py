@@ -65,6 +65,7 @@ def calibrate(
         raise InvalidParameter("write", write, "left out", "only a plan file is written to")
     mechanism = what
     from quiltwork import checks
+    from quiltwork.cli.terminal import waiting
     from quiltwork.compose import constructors
     from quiltwork.compose.calibrate import calibrate as search
     from quiltwork.numbers.digits import at_least, at_most
@@ -82,7 +83,8 @@ def calibrate(
     def make(value: float) -> Loss:
         return count * constructors.poisson(family(value, *known), rate)
 
-    found = search(make, epsilon, delta, start=float(known[0]) if known else 1.0)
+    with waiting("searching"):
+        found = search(make, epsilon, delta, start=float(known[0]) if known else 1.0)
     value = float((at_most if noise else at_least)(found, DIGITS))  # rounded to the safe side; this is certified below
     bracket = make(value).epsilon(delta, rtol=1e-6)
     release = plan_of([(mechanism, make(value))]).to_dict()["releases"][0]
@@ -105,20 +107,21 @@ def calibrate(
 
 def _file(path: Path, epsilon: float, delta: float, write: bool, as_json: bool) -> None:
     """Choose every automatic noise of a plan file."""
-    from quiltwork.cli.terminal import plan_at
+    from quiltwork.cli.terminal import plan_at, waiting
     from quiltwork.numbers.digits import single as said
     from quiltwork.report.parts import ends
     from quiltwork.spec.fields.statistics import StatisticQuery
-    from quiltwork.spec.files.file import read_any
+    from quiltwork.spec.files.file import of_another_kind, read_any
     from quiltwork.spec.files.table_plan import TablePlan
 
     if not path.exists():
         raise InvalidParameter("what to tune", str(path), f"one of {', '.join(DIALS)}, or a plan file that is there")
     given = plan_at(path, read_any)
     if not isinstance(given, TablePlan):
-        raise InvalidParameter("plan", str(path), "a table plan with count, sum, mean or the like", "noise: auto")
-    found = given.calibrated(epsilon, delta)
-    bracket = found.guarantee().epsilon(delta)
+        raise of_another_kind(path, given)
+    with waiting("searching"):
+        found = given.calibrated(epsilon, delta)
+        bracket = found.guarantee().epsilon(delta)
     noises = {one.name: one.noise for one in found.queries if isinstance(one, StatisticQuery)}
     if write:
         path.write_text(found.to_json() if path.suffix == ".json" else found.to_yaml(), encoding="utf-8")

@@ -33,7 +33,7 @@ def diff(
     """
     from quiltwork import checks
     from quiltwork.cli.files import check_writable
-    from quiltwork.cli.terminal import detail, plan_at, told
+    from quiltwork.cli.terminal import detail, plan_at, told, waiting
     from quiltwork.document.page import report_format
     from quiltwork.report.answers.change import differences
     from quiltwork.report.pages.change import difference_report
@@ -46,8 +46,9 @@ def diff(
     check_writable(html=html, markdown=markdown)
     if markdown is not None and report_format(markdown) != ".md":
         raise InvalidParameter("markdown", str(markdown), "a file name that ends in .md")
-    found = differences(plan_at(before, read_any), plan_at(after, read_any), delta)
-    report = difference_report(found, detail(html, markdown), at_most_more)
+    with waiting("comparing"):
+        found = differences(plan_at(before, read_any), plan_at(after, read_any), delta)
+        report = difference_report(found, detail(html, markdown), at_most_more)
     holds = found.holds(at_most_more)
     told(report, as_json, {**found.to_json(), "holds": holds}, html=html, markdown=markdown)
     raise typer.Exit(0 if holds else 1)

@@ -42,7 +42,7 @@ def influence(
     Give a prior file or --binary.
     """
     from quiltwork import checks
-    from quiltwork.cli.terminal import detail, figure_kind, plan_at, told
+    from quiltwork.cli.terminal import detail, figure_kind, plan_at, told, waiting
     from quiltwork.report.answers.influence import sizes_csv, view
     from quiltwork.report.pages.influence import influence_report
     from quiltwork.spec.files.plan import read_plan
@@ -50,15 +50,16 @@ def influence(
     figure_kind(figure)  # refused before the work, not after it
     if max_size is not None and not 1 <= max_size <= LARGEST:
         raise InvalidParameter("max-size", max_size, f"a number from 1 to {LARGEST}")
-    found = view(
-        _file(prior, binary),
-        None if plan is None else plan_at(plan, read_plan),
-        max_size=max_size,
-        epsilon=None if epsilon is None else checks.moderate("epsilon", epsilon),
-        per_entry=None if per_entry is None else checks.moderate("per-entry", per_entry),
-        delta=None if delta is None else checks.probability("delta", delta),
-    )
-    report = influence_report(found, detail(figure))
+    with waiting("following influence"):
+        found = view(
+            _file(prior, binary),
+            None if plan is None else plan_at(plan, read_plan),
+            max_size=max_size,
+            epsilon=None if epsilon is None else checks.moderate("epsilon", epsilon),
+            per_entry=None if per_entry is None else checks.moderate("per-entry", per_entry),
+            delta=None if delta is None else checks.probability("delta", delta),
+        )
+        report = influence_report(found, detail(figure))
     raise typer.Exit(told(report, as_json, figure=figure, csv=csv, table=sizes_csv(found)))
 
 

@@ -43,7 +43,7 @@ def region(
     """
     from quiltwork import checks
     from quiltwork.cli.files import check_writable
-    from quiltwork.cli.terminal import detail, figure_kind, told
+    from quiltwork.cli.terminal import detail, figure_kind, told, waiting
     from quiltwork.report.answers.region import faces_csv, view
     from quiltwork.report.pages.region import region_report
 
@@ -58,8 +58,9 @@ def region(
         )
         if value is not None
     }
-    found = view(_plan(plan, constraint or []), checks.count("times", times, least=1), asked)
-    report = region_report(found, detail(figure, html, markdown))
+    with waiting("composing"):
+        found = view(_plan(plan, constraint or []), checks.count("times", times, least=1), asked)
+        report = region_report(found, detail(figure, html, markdown))
     table = faces_csv(found.region)
     raise typer.Exit(told(report, as_json, html=html, markdown=markdown, figure=figure, csv=csv, table=table))
 

@@ -39,7 +39,7 @@ def report(
 ) -> None:
     """Write one report of several files and budgets."""
     from quiltwork import checks
-    from quiltwork.cli.terminal import plan_at, write
+    from quiltwork.cli.terminal import plan_at, waiting, write
     from quiltwork.document.page import joined, report_format
     from quiltwork.report.answers.together import added_up
     from quiltwork.report.pages.anything import report_of
@@ -52,8 +52,9 @@ def report(
         raise InvalidParameter("the input", "nothing", "one or more files, or --ledger with budgets")
     at = None if delta is None else checks.probability("delta", delta)
     values = [plan_at(file, read_any) for file in files or []]  # every file is read before any is worked on
-    found = [report_of(value, at) for value in values]
-    sums = [report_of(value, at) for value in added_up(values)]
+    with waiting("accounting"):
+        found = [report_of(value, at) for value in values]
+        sums = [report_of(value, at) for value in added_up(values)]
     if ledger is not None and (budget or not files):
         found += _budgets(ledger, budget or [])
     write(found[0] if len(found) == 1 else joined(TITLE, [*found, *sums], _lead(found, sums)), out)

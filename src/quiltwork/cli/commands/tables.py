@@ -37,7 +37,7 @@ def tables(
 ) -> None:
     """Account overlapping queries on one table: the worst step of its neighbours, and what that costs."""
     from quiltwork import checks
-    from quiltwork.cli.terminal import parsed, plan_at, told
+    from quiltwork.cli.terminal import parsed, plan_at, told, waiting
     from quiltwork.errors import UnboundedLossError
     from quiltwork.report.answers.tables import view
     from quiltwork.report.pages.tables import refused_table_report, table_report
@@ -50,8 +50,10 @@ def tables(
     if between is not None:
         raise typer.Exit(told(_apart(spec, between, delta, everything), as_json))
     try:
-        found = view(spec, delta, [parsed(Notion, text, "--to") for text in to or []])
-        report = table_report(found, "words", None if everything else SHOWN)
+        notions = [parsed(Notion, text, "--to") for text in to or []]
+        with waiting("searching the worst neighbours"):
+            found = view(spec, delta, notions)
+            report = table_report(found, "words", None if everything else SHOWN)
     except UnboundedLossError as error:
         report = refused_table_report(spec, error)
     raise typer.Exit(told(report, as_json))

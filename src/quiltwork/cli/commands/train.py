@@ -51,7 +51,7 @@ def train(
     """
     from quiltwork import checks
     from quiltwork.cli.files import check_writable
-    from quiltwork.cli.terminal import detail, told
+    from quiltwork.cli.terminal import detail, told, waiting
     from quiltwork.report.answers import training as answers
     from quiltwork.report.pages.training import training_report
 
@@ -63,14 +63,17 @@ def train(
             raise InvalidParameter(
                 "--from-opacus", str(from_opacus), "with --delta and --epsilon only", "it says the rest itself"
             )
-        found = answers.train_recorded(_recorded(from_opacus), at, goal)
+        recorded = _recorded(from_opacus)
+        with waiting("accounting"):
+            found = answers.train_recorded(recorded, at, goal)
     else:
         if examples is None or batch is None:
             raise InvalidParameter("the run", "too little", "given by --examples and --batch, or by --from-opacus")
         if sum(one is None for one in (epochs, noise_multiplier, goal)) > 1:
             raise InvalidParameter("the run", "too little", UNKNOWNS)
         asked = answers.Asked(examples, batch, sampling or "poisson", at, epochs, noise_multiplier, goal)
-        found = answers.train(asked)
+        with waiting("accounting"):
+            found = answers.train(asked)
     raise typer.Exit(told(training_report(found, detail(html, markdown)), as_json, html=html, markdown=markdown))
 
 

@@ -43,7 +43,7 @@ def verify(
                     progress(len(found), len(listed), place)
                 found.append((place, prove_claim(claim, digits)))
     except QuiltworkError as problem:
-        typer.echo(f"Error: {problem}", err=True)
+        typer.echo(f"quiltwork: {problem}", err=True)
         raise typer.Exit(2) from None
     if as_json:
         typer.echo(json.dumps([{"place": place, **proof.to_json()} for place, proof in found], indent=1))

@@ -13,9 +13,9 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.curves.bracket import Quantity
 from quiltwork.curves.curve import Curve, SameCurve
-from quiltwork.curves.plot import ERRORS
 from quiltwork.curves.polygons.profile import Profile
 from quiltwork.curves.polygons.tradeoff import TradeOff
+from quiltwork.document.charts import ERRORS
 from quiltwork.document.draw import notebook as markup
 from quiltwork.document.draw import notebook as sketch
 from quiltwork.errors import Unsupported

@@ -13,6 +13,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.curves.curve import BaseCurve, Ends
 from quiltwork.curves.polygons.conjugate import certified_epsilon
 from quiltwork.curves.polygons.hull import falls, tradeoff_hull
+from quiltwork.document.charts import ERRORS
 from quiltwork.document.draw import notebook as markup
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
@@ -255,7 +256,7 @@ class TradeOff(BaseCurve):
     def _heading(self) -> str:
         rows = [(at_least(alpha, 6), at_least(beta, 6)) for alpha, beta in self.vertices.tolist()]
         words = markup.paragraphs([f"Trade-off function with {len(rows):,} vertices"])
-        return words + markup.capped(("type I error (false alarms)", "type II error (misses), at least"), rows)
+        return words + markup.capped((ERRORS[0], f"{ERRORS[1]}, at least"), rows)
 
     def __repr__(self) -> str:
         points = self.vertices.tolist()

@@ -186,7 +186,7 @@ def _term(fact: blocks.Fact) -> str:
 
 def _table(grid: blocks.Grid) -> str:
     caption = f"\n<caption>{html_text(grid.caption)}</caption>" if grid.caption else ""
-    narrow = ' class="narrow"' if _width(grid) <= NARROW else ""
+    look = "narrow" if _width(grid) <= NARROW else "stack" if len(grid.columns) > 2 else ""
     head = "".join(
         f'<th scope="col"{_tone("", "number" if number else "")}>{html_text(name)}</th>'
         for name, number in grid.columns
@@ -195,7 +195,7 @@ def _table(grid: blocks.Grid) -> str:
     foot = f"\n<tfoot>\n{_row(grid.foot, grid)}\n</tfoot>" if grid.foot is not None else ""
     return (
         f'<div class="scroll" tabindex="0" role="group" aria-label="{html_text(grid.caption or "Table")}">\n'
-        f"<table{narrow}>{caption}\n<thead>\n<tr>{head}</tr>\n</thead>\n<tbody>\n{body}\n</tbody>{foot}\n</table>\n</div>"
+        f"<table{_tone(look)}>{caption}\n<thead>\n<tr>{head}</tr>\n</thead>\n<tbody>\n{body}\n</tbody>{foot}\n</table>\n</div>"
     )
 
 
@@ -209,11 +209,12 @@ def _width(grid: blocks.Grid) -> int:
 
 
 def _row(row: tuple[blocks.Cell, ...], grid: blocks.Grid) -> str:
-    """A row; its first cell names it, unless that is a number."""
+    """A row; its first cell names it, unless that is a number. Each says its column, for screens that stack them."""
     cells = []
-    for index, (cell, (_, number)) in enumerate(zip(row, grid.columns, strict=True)):
-        tag, scope = ("th", ' scope="row"') if index == 0 and not number else ("td", "")
-        cells.append(f"<{tag}{scope}{_tone(cell.tone, 'number' if number else '')}>{_inside(cell)}</{tag}>")
+    for index, (cell, (name, number)) in enumerate(zip(row, grid.columns, strict=True)):
+        tag, more = ("th", ' scope="row"') if index == 0 and not number else ("td", "")
+        more += f' data-label="{html_text(name)}"' if name and (index or number) else ""
+        cells.append(f"<{tag}{more}{_tone(cell.tone, 'number' if number else '')}>{_inside(cell)}</{tag}>")
     return f"<tr>{''.join(cells)}</tr>"
 
 

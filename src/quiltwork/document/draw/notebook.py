@@ -15,6 +15,7 @@ import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
+from quiltwork.document.charts import ERRORS
 
 if TYPE_CHECKING:
     from quiltwork.curves.curve import Curve
@@ -112,6 +113,12 @@ class Frame:
         look = 'stroke="currentColor" stroke-opacity=".5" stroke-dasharray="4 3"' if dashed else f'stroke="{_ACCENT}"'
         self.elements.append(f'<polyline points="{self.points(xs, ys)}" fill="none" {look} stroke-width="1.5"/>')
 
+    def dots(self, xs: Any, ys: Any) -> None:
+        """A dot at each place."""
+        for place in self.points(xs, ys).split():
+            x, y = place.split(",")
+            self.elements.append(f'<circle cx="{x}" cy="{y}" r="3.5" fill="currentColor"/>')
+
     def area(self, xs: Any, ys: Any) -> None:
         """A filled shape."""
         look = f'fill="{_ACCENT}" fill-opacity=".25" stroke="none"'
@@ -122,7 +129,8 @@ class Frame:
         width, height = LEFT + SIDE + 14, ABOVE + SIDE + BELOW
         bottom, right = ABOVE + SIDE, LEFT + SIDE
         ticks_y = self.y_ticks or tuple((end, _short(end)) for end in self.y)
-        words = [_text(self._right(end), bottom + 14, _short(end), "middle") for end in self.x]
+        sides = ("middle", "end" if len(_short(self.x[1])) > 3 else "middle")
+        words = [_text(self._right(x), bottom + 14, _short(x), side) for x, side in zip(self.x, sides, strict=True)]
         words += [_text(LEFT - 5, self._down(place) + 4, name, "end") for place, name in ticks_y]
         words.append(_text(LEFT + SIDE / 2, bottom + 29, self.across, "middle"))
         middle = ABOVE + SIDE / 2
@@ -143,20 +151,48 @@ class Frame:
         return ABOVE + SIDE * (1.0 - _share(value, self.y))
 
 
-def errors(curve: Curve, title: str = "Trade-off function") -> str:
-    """The least share of misses for each share of false alarms: the safe end, and the band up to the other."""
-    alphas = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, POINTS))  # dense where trade-off functions bend
-    found = curve.beta(alphas)
-    frame = Frame(title, "false alarms", "misses")
+def errors(curve: Curve | None, title: str = "Trade-off function", corners: Sequence[tuple[float, float]] = ()) -> str:
+    """The least share of misses for each share of false alarms: the safe end, and the band up to the other.
+
+    `corners` are pairs of errors that an attack made, as dots.
+    """
+    frame = Frame(title, *ERRORS)
     frame.line([0, 1], [1, 0], dashed=True)
-    frame.area(np.concatenate((alphas, alphas[::-1])), np.concatenate((found.upper, np.flip(found.lower))))
-    frame.line(alphas, found.lower)
+    if curve is not None:
+        alphas = 0.5 - 0.5 * np.cos(np.linspace(0.0, np.pi, POINTS))  # dense where trade-off functions bend
+        found = curve.beta(alphas)
+        frame.area(np.concatenate((alphas, alphas[::-1])), np.concatenate((found.upper, np.flip(found.lower))))
+        frame.line(alphas, found.lower)
+    if corners:
+        frame.dots(*zip(*corners, strict=True))
+    return frame.svg()
+
+
+def attacks(curves: Sequence[tuple[Any, Any]], title: str) -> str:
+    """ROC curves, the first of them in colour; the dashed line is guessing."""
+    frame = Frame(title, ERRORS[0], "members found")
+    frame.line([0, 1], [0, 1], dashed=True)
+    for place, (alarms, members) in enumerate(curves):
+        frame.line(alarms, members, dashed=place > 0)
+    return frame.svg()
+
+
+def intervals(rows: Sequence[tuple[float, ...]], title: str) -> str:
+    """Values as bars with a dot at their end and a line from the lower to the upper end, one below the other."""
+    ends = np.array(rows, dtype=float).reshape(-1, 3)
+    places = np.arange(len(rows), 0.0, -1.0)
+    sides = (min(0.0, float(ends.min())), max(0.0, float(ends.max()))) if len(rows) else (0.0, 1.0)
+    frame = Frame(title, "value and interval", "row", sides, (0.0, len(rows) + 1.0), ((len(rows), "first"),))
+    for place, (value, low, high) in zip(places, ends, strict=True):
+        frame.area([0.0, value, value, 0.0], [place - 0.3, place - 0.3, place + 0.3, place + 0.3])
+        frame.line([low, high], [place, place])
+    frame.dots(ends[:, 0], places)
     return frame.svg()
 
 
 def polygon(outline: FloatArray, title: str = "Privacy region") -> str:
     """A closed shape in the plane of both errors."""
-    frame = Frame(title, "false alarms", "misses")
+    frame = Frame(title, *ERRORS)
     frame.line([0, 1], [1, 0], dashed=True)
     frame.area(outline[:, 0], outline[:, 1])
     closed = np.concatenate((outline, outline[:1]))
@@ -196,7 +232,7 @@ def _share(value: float, ends: tuple[float, float]) -> float:
 
 
 def _short(value: float) -> str:
-    return f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def _text(x: float, y: float, words: str, anchor: str, more: str = "") -> str:

@@ -14,7 +14,9 @@ import numpy as np
 from quiltwork.document.blocks import Axis, Chart, Picture, Trace
 from quiltwork.document.draw.style import COLOURS, inlined, rendered
 
-SIZE = (4.6, 3.9)
+SIZE = (4.6, 4.2)
+BELOW = 0.5  # inches from a chart to its legend
+BESIDE = 40  # letters of two names that fit beside each other
 DASHES: dict[str, Any] = {"": "-", "dash": (0, (4, 3)), "dot": (0, (1, 2))}
 MARKS = {"circle": "o", "x": "X", "diamond": "D"}
 NAMED, WRITTEN, LONGEST = 16, 12, 14  # names along a table of colours, cells up to which each is written, letters
@@ -87,7 +89,17 @@ def draw_chart(chart: Chart, axes: Any) -> None:
     if chart.square:
         axes.set_aspect("equal")
     if not heat and (len(chart.traces) > 1 or chart.traces[0].name != chart.y.title):
-        axes.legend(loc="best", fontsize=8.5)
+        _legend(axes)
+
+
+def _legend(axes: Any) -> None:
+    """Names below the chart, where they hide no line."""
+    from matplotlib.transforms import ScaledTranslation
+
+    place = axes.transAxes + ScaledTranslation(0.0, -BELOW, axes.figure.dpi_scale_trans)
+    names = sorted(map(len, axes.get_legend_handles_labels()[1]))
+    look = {"fontsize": 8.5, "borderaxespad": 0.0, "ncols": 2 if sum(names[-2:]) <= BESIDE else 1}
+    axes.legend(loc="upper left", bbox_to_anchor=(0.0, 0.0), bbox_transform=place, **look)
 
 
 def _array(values: Sequence[float | None]) -> Any:

@@ -74,8 +74,12 @@ def _fact(fact: blocks.Fact, width: int) -> Iterator[Line]:
     if cells(label + value + note) <= width:
         yield (*head, (note, "")) if note else head
         return
-    yield head
-    yield from _wrapped(fact.note, width, first="  ", later="  ")
+    if cells(label + value) <= width:
+        yield head
+    else:
+        yield from _wrapped(label + value, width, later="  ")
+    if fact.note:
+        yield from _wrapped(fact.note, width, first="  ", later="  ")
 
 
 def _table(grid: blocks.Grid, width: int) -> Iterator[Line]:

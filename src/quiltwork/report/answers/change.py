@@ -52,7 +52,7 @@ class Cost:
         """Both ends, rounded outward, with their signs.
 
         >>> str(Cost(0.10001, 0.10009)), str(Cost(-0.5, -0.25)), str(Cost(0.0, 0.0))
-        ('+0.1 to +0.1001', '-0.5 to -0.25', '0')
+        ('+0.1 to +0.101', '-0.5 to -0.25', '0')
         """
         if self.lower == -math.inf and self.upper == math.inf:
             return "unknown"

@@ -13,7 +13,7 @@ from quiltwork.document.page import Report
 from quiltwork.document.parts import SUMMARY, Detail, assumed, curves_section, why
 from quiltwork.numbers.digits import single
 from quiltwork.report.answers.account import Account, Baseline, Judged, compared
-from quiltwork.report.parts import column, computed, loss_fact, percent, promised, target_rows, targets_fact
+from quiltwork.report.parts import computed, loss_fact, percent, promised, target_rows, targets_fact, upward
 from quiltwork.report.points import Verdicts, bracket_json, charts_of, points_json, points_of
 from quiltwork.spec.fields.budgets import BudgetAnswer
 from quiltwork.spec.files.plan import Plan
@@ -67,7 +67,7 @@ def composition_report(plan: Plan, delta: float, detail: Detail = "quick") -> Re
     ]
     if len(plan.releases) > 1:
         heads = ("Mechanism", ("Times", "number"), (f"epsilon alone {at(delta)}, at most", "number"))
-        rows = [(one.describe(), one.count, column(float(one.loss().epsilon(delta).upper))) for one in plan.releases]
+        rows = [(one.describe(), one.count, upward(float(one.loss().epsilon(delta).upper))) for one in plan.releases]
         sections.append(Section("Each of them alone", [Grid(heads, rows, "Each kind of release by itself.")]))
     data = {"kind": "composition", "delta": delta, "epsilon": bracket_json(total), **curves}
     return Report(plan.title, f"{plan.loss().count:,} releases together.", sections, data)
@@ -118,12 +118,12 @@ def releases_grid(account: Account) -> Block:
             Cell(entry.name, note=entry.note or ""),
             entry.mechanism,
             entry.count,
-            column(float(entry.epsilon.upper)),
+            upward(float(entry.epsilon.upper)),
             None if entry.share is None else Cell(percent(entry.share), share=entry.share),
         )
         for entry in account.entries
     ]
-    foot = ("All together", "", account.plan.loss().count, column(float(account.total.upper)), "")
+    foot = ("All together", "", account.plan.loss().count, upward(float(account.total.upper)), "")
     columns = ("Release", "Mechanism", ("Count", "number"), ("Alone", "number"), ("Share", "number"))
     return Grid(columns, rows, caption, foot)
 
@@ -133,8 +133,8 @@ def baselines_grid(total: Bracket, delta: float, baselines: Sequence[Baseline]) 
     caption = f"What simpler ways of adding up would have to publish at delta {single(delta)}; for comparison only."
     ours = (
         Cell("this account", strong=True),
-        Cell(column(float(total.upper)), strong=True),
+        Cell(upward(float(total.upper)), strong=True),
         "certified from both sides",
     )
-    rows = [(one.name, None if one.epsilon is None else column(one.epsilon), one.note) for one in baselines]
+    rows = [(one.name, None if one.epsilon is None else upward(one.epsilon), one.note) for one in baselines]
     return Grid(("Rule", ("epsilon", "number"), "Reference"), [ours, *rows], caption)

@@ -13,17 +13,16 @@ from quiltwork.document.blocks import Cell, Code, Fact, Facts, Grid, Section, Wo
 from quiltwork.document.page import Report
 from quiltwork.document.parts import SUMMARY, Detail, assumed, curves_section, why
 from quiltwork.errors import UnboundedLossError, Unsupported
-from quiltwork.numbers.digits import at_least, at_most, single
+from quiltwork.numbers.digits import at_least, single
 from quiltwork.report.answers.account import account, asked_delta
 from quiltwork.report.pages.account import account_report, drawn, fitting
-from quiltwork.report.parts import computed, loss_fact, promised
+from quiltwork.report.parts import computed, loss_fact, promised, upward
 from quiltwork.spec.fields.budgets import answered
 from quiltwork.spec.files.budgets import BudgetFile, FileBudget
 from quiltwork.spec.files.file import kind_of
 
 DELTAS = (1e-3, 1e-5, 1e-6, 1e-9, 1e-12)
 ALARMS = (0.001, 0.01, 0.05, 0.1, 0.5)
-DIGITS = 6
 MOST_WRITTEN = 4000  # characters of an object that are shown
 NUMBERS = {  # kind of a page, and where its data has what the command writes with --json
     "plan": "account",
@@ -117,8 +116,8 @@ def curve_report(curve: Curve, delta: float | None = None, detail: Detail = "who
     charts, curves = drawn(told, total, delta, (), detail)
     epsilons = np.ravel(told.epsilon(np.array(DELTAS)).upper)
     betas = np.ravel(told.beta(np.array(ALARMS)).lower)
-    pairs = [(single(at), at_most(float(found), DIGITS)) for at, found in zip(DELTAS, epsilons, strict=True)]
-    misses = [(single(at), at_least(float(found), DIGITS)) for at, found in zip(ALARMS, betas, strict=True)]
+    pairs = [(single(at), upward(float(found))) for at, found in zip(DELTAS, epsilons, strict=True)]
+    misses = [(single(at), at_least(float(found))) for at, found in zip(ALARMS, betas, strict=True)]
     sections = [
         Section(SUMMARY, [Facts([loss_fact(total, delta)])]),
         Section("In plain words", promised(told, delta)),

@@ -15,7 +15,8 @@ from quiltwork.document.parts import AT_MOST, SUMMARY, Detail
 from quiltwork.game.leaderboard import CAUTION, Leaderboard
 from quiltwork.game.people.population import Population
 from quiltwork.game.releases import SummaryStatistics
-from quiltwork.numbers.digits import at_most, single
+from quiltwork.numbers.digits import single
+from quiltwork.report.parts import upward
 
 SCHEMA = "quiltwork/attack/1"
 
@@ -58,7 +59,7 @@ def _facts(one: Attacked, delta: float, most: float | None, named: bool) -> list
     if one.epsilon is None:
         facts.append(Fact(f"Certified{of}", "nothing", one.certified, "warm"))
     else:
-        bound = f"epsilon {AT_MOST} {at_most(float(one.epsilon.upper))}"
+        bound = f"epsilon {AT_MOST} {upward(float(one.epsilon.upper))}"
         facts.append(Fact(f"Certified{of}", bound, f"at delta {single(delta)}; {one.certified}"))
     if most is not None:
         word, tone = ("held", "good") if best.auc.upper <= most else ("not held", "bad")
@@ -92,7 +93,7 @@ def _summary(found: Sequence[Attacked], delta: float) -> Grid:
     rows = []
     for one in found:
         best = one.board.best
-        bound = None if one.epsilon is None else at_most(float(one.epsilon.upper))
+        bound = None if one.epsilon is None else upward(float(one.epsilon.upper))
         shown = f"{one.board.error:.4g}", best.name, f"{best.auc.estimate:.3f}", best.auc.span
         rows.append((one.release.name, *shown, bound, one.holds_for))
     level = f"{single(100 * found[0].board.best.auc.confidence)}% interval"

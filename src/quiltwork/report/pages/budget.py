@@ -14,7 +14,7 @@ from quiltwork.document.parts import SUMMARY, why
 from quiltwork.errors import BrokenChain, QuiltworkError
 from quiltwork.ledger.book.balances import Balance
 from quiltwork.ledger.chain.entries import Entry
-from quiltwork.ledger.course import SIZE, Course, draw_course, followed
+from quiltwork.ledger.course import Course, draw_course, followed
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.report.pages.budget_history import clean, details, said, second
 
@@ -58,7 +58,7 @@ def course_picture(name: str, course: Course) -> Picture:
     """What was spent over time, and the limit."""
     title = f"Budget {name} over time: what was spent, and the limit"
     caption = "What was spent after each entry, rounded up; the dashed line is the limit."
-    return picture("budget", title, caption, partial(draw_course, course), SIZE)
+    return picture("budget", title, caption, partial(draw_course, course))
 
 
 def _paragraphs(text: str) -> list[Block]:

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from quiltwork.document.blocks import Block, Cell, Chart, Dash, Fact, Facts, Grid, Role, Section, Tone, Trace, Words
-from quiltwork.document.charts import ALARMS, MISSES, nothing_to_learn
+from quiltwork.document.charts import ALARMS, MISSES, blind_guessing
 from quiltwork.document.page import Report
 from quiltwork.document.parts import AT_MOST, SUMMARY, Detail, curves_section
-from quiltwork.numbers.digits import at_least, at_most, single
+from quiltwork.numbers.digits import at_least, single
 from quiltwork.report.answers.change import Cost, Difference, Retargeted, signed
 from quiltwork.report.answers.change_sides import Piece
-from quiltwork.report.parts import ends, tone_of
+from quiltwork.report.parts import ends, tone_of, upward
 from quiltwork.report.points import alarms_table, points_of
 
 MOST_ROWS = 200  # of a table
@@ -62,7 +62,7 @@ def _amount(piece: Piece | None) -> str | None:
 def _shown_cost(cost: Cost) -> str:
     """The interval, and how far the upper end moves where the sign is not known."""
     open_ended = cost.lower < 0 < cost.upper and math.isfinite(cost.published)
-    return f"{cost}, upper end {signed(at_most(cost.published))}" if open_ended else str(cost)
+    return f"{cost}, upper end {signed(upward(cost.published))}" if open_ended else str(cost)
 
 
 def _facts(found: Difference, most: float | None) -> list[Fact]:
@@ -71,7 +71,7 @@ def _facts(found: Difference, most: float | None) -> list[Fact]:
     for label, total in (("Before", found.before), ("After", found.after)):
         if total is not None:
             upper = float(total.upper)
-            value = f"epsilon {AT_MOST} {at_most(upper)}" if math.isfinite(upper) else "epsilon is not bounded"
+            value = f"epsilon {AT_MOST} {upward(upper)}" if math.isfinite(upper) else "epsilon is not bounded"
             facts.append(Fact(label, value, f"{at}; the truth lies between {ends(total)}"))
     if found.cost is not None:
         tone: Tone = "bad" if found.cost.lower > 0 else "good" if found.cost.upper <= 0 else ""
@@ -152,7 +152,7 @@ def _curves(found: Difference, detail: Detail) -> list[Chart]:
         points_of(curve, total, found.delta, quick=quick)
         for curve, total in ((before, found.before), (after, found.after))
     ]
-    traces = [nothing_to_learn()]
+    traces = [blind_guessing()]
     looks: list[tuple[str, Role, Dash]] = [("before", "warm", "dash"), ("after", "accent", "")]
     for one, (words, role, dash) in zip(seen, looks, strict=True):
         lower = np.ravel(one.beta.lower)

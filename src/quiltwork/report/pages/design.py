@@ -10,16 +10,16 @@ import numpy as np
 from quiltwork.confounding.design.design import Design
 from quiltwork.curves.curve import Curve
 from quiltwork.document.blocks import Axis, Cell, Chart, Dash, Fact, Facts, Grid, Role, Section, Trace, Words
-from quiltwork.document.charts import ALARMS, MISSES, cosine, nothing_to_learn, spoken
+from quiltwork.document.charts import ALARMS, MISSES, blind_guessing, cosine, spoken
 from quiltwork.document.page import Report
 from quiltwork.document.parts import AT_MOST, SUMMARY, Detail, assumed, curves_section, why
-from quiltwork.numbers.digits import at_least, at_most, single
+from quiltwork.numbers.digits import SHOWN_DIGITS, at_least, at_most, single
 from quiltwork.report.answers.design import DIRECTIONS, Choice, Evaluated, View, spread, to_json
-from quiltwork.report.parts import ends
+from quiltwork.report.parts import ends, upward
 from quiltwork.report.points import alarms_table, promised
 from quiltwork.spec.text.document import cut
 
-DIGITS = 6
+DIGITS = 6  # of what was asked for, and where both ends are told
 
 
 def target(found: View) -> str:
@@ -30,12 +30,12 @@ def target(found: View) -> str:
 
 def price(cost: float, made: Design) -> str:
     """A cost, to the nearest digit as it is no promise of privacy; what is only rounding is shown as 0."""
-    return f"{cost:.{DIGITS}g}" if abs(cost) > 1e-12 * made.task.size else "0"
+    return f"{cost:.{SHOWN_DIGITS}g}" if abs(cost) > 1e-12 * made.task.size else "0"
 
 
 def kept(delta: float, made: Design) -> str:
     """A delta that meets the target, rounded up, but not beyond the target itself (0.05 is a double above 1/20)."""
-    text = at_most(delta, DIGITS)
+    text = upward(delta)
     return single(made.task.delta) if delta <= made.task.delta < float(text) else text
 
 
@@ -97,7 +97,7 @@ def _facts(found: View) -> list[Fact]:
     else:
         exactly = "" if before.odds is None or len(str(before.odds)) > LONGEST else f", e^epsilon = {before.odds}"
         note = f"{at}; the truth lies between {ends(before.epsilon)}{exactly}"
-        facts = [Fact("Released before", f"epsilon {AT_MOST} {at_most(upper)}", note)]
+        facts = [Fact("Released before", f"epsilon {AT_MOST} {upward(upper)}", note)]
     if before.claimed is not None:
         tone = "bad" if before.errs == "underestimates" else ""
         value = f"epsilon {_nearest(float(before.claimed.midpoint))}"
@@ -133,7 +133,7 @@ def _told(found: View) -> list[str]:
         over = "errs in both directions" if before.everywhere == "crosses" else before.everywhere
         lines.append(f"Ignoring that data and secret hang together {over}, over all epsilons.")
     if before.bound is not None and before.parts:
-        most = at_most(before.bound, DIGITS)
+        most = upward(before.bound)
         lines.append(f"Theorem B, which needs no joint law, would have said at most {most}.")
     if found.refused:
         lines.append(f"Under the target {target(found)} nothing may be added: {found.refused}.")
@@ -155,9 +155,9 @@ def _told(found: View) -> list[str]:
 def _existing(before: Evaluated, delta: float) -> list[Section]:
     if not before.parts:
         return []
-    rows = [(one.name, one.times, one.outputs, at_most(float(one.epsilon.upper), DIGITS)) for one in before.parts]
+    rows = [(one.name, one.times, one.outputs, upward(float(one.epsilon.upper))) for one in before.parts]
     columns = ("Mechanism", ("Uses", "number"), ("Outputs", "number"), ("epsilon alone", "number"))
-    foot = ("All together", "", before.release.outputs, at_most(float(before.epsilon.upper), DIGITS))
+    foot = ("All together", "", before.release.outputs, upward(float(before.epsilon.upper)))
     caption = f"epsilon alone: of one use, as if nothing else were released, at delta {single(delta)}."
     return [Section("What was released before", [Grid(columns, rows, caption, foot)])]
 
@@ -215,7 +215,7 @@ def world_charts(found: View, detail: Detail = "whole") -> list[Chart]:
 def _tests(found: View) -> Chart:
     """Misses against false alarms of whoever guesses the secret; below a curve no test can be."""
     alpha = cosine()
-    traces = [nothing_to_learn()]
+    traces = [blind_guessing()]
     if found.epsilon is not None:
         least_misses = promised(alpha, found.epsilon, float(found.delta))
         traces.append(Trace("what the target allows", alpha, least_misses, "good", dash="dot"))
@@ -267,7 +267,7 @@ def _profile(found: View) -> Chart:
         place = (found.epsilon,), (float(found.delta),)
         traces.append(Trace("target, refused", *place, "bad", kind="points", symbol="x"))
     rows = [
-        (single(float(places[i])), *(at_most(float(deltas[i]), DIGITS) for _, deltas, _, _ in columns))
+        (single(float(places[i])), *(upward(float(deltas[i])) for _, deltas, _, _ in columns))
         for i in range(0, PLACES, PLACES // 10)
     ]
     heads = [("epsilon", "number"), *((f"delta, {words}, at most", "number") for words, *_ in columns)]

@@ -13,7 +13,7 @@ from quiltwork.document.blocks import Axis, Block, Cell, Chart, Dash, Fact, Fact
 from quiltwork.document.charts import at, spoken
 from quiltwork.document.page import Report
 from quiltwork.document.parts import AT_MOST, SUMMARY, Detail, assumed, curves_section, warned, why
-from quiltwork.numbers.digits import at_least, at_most, single
+from quiltwork.numbers.digits import at_least, single
 from quiltwork.pufferfish.guarantee import guarantee
 from quiltwork.report.answers.influence import (
     GROUP_PRIVACY,
@@ -26,9 +26,8 @@ from quiltwork.report.answers.influence import (
     to_json,
 )
 from quiltwork.report.pages.account import drawn
-from quiltwork.report.parts import ends, loss_fact, promised, target_rows, targets_fact
+from quiltwork.report.parts import ends, loss_fact, promised, target_rows, targets_fact, upward
 
-DIGITS = 6
 FAINT = 1e-3  # of the largest influence: sizes beyond are cut off
 MANY_SIZES = 64  # sizes from which on fewer per-entry epsilons are asked
 TRANSLATION = (
@@ -63,7 +62,7 @@ def _facts(found: View) -> list[Fact]:
     if found.released is not None:
         facts.append(loss_fact(found.released.epsilon, found.delta, "Certified loss of the secrets"))
     if found.leak is not None and found.leak.bracket is not None:
-        value = f"epsilon {AT_MOST} {at_most(float(found.leak.bracket.upper))}"
+        value = f"epsilon {AT_MOST} {upward(float(found.leak.bracket.upper))}"
         note = f"from a per-entry epsilon of {single(found.leak.epsilon)}, at delta 0"
         facts.append(Fact("Leaked about the secrets", value, note))
     if found.target is not None and found.budgets:
@@ -104,9 +103,9 @@ def _sizes(found: View) -> Grid:
     chosen, rows = spread(found.sizes, special), []
     for index in chosen:
         entry = found.sizes[index]
-        cells: list[str | int | Cell] = [entry.size, at_most(entry.value, DIGITS)]
+        cells: list[str | int | Cell] = [entry.size, upward(entry.value)]
         if epsilon is not None:
-            cells.append(at_most(entry.size * epsilon * (1 + 1e-15) + entry.value, DIGITS))
+            cells.append(upward(entry.size * epsilon * (1 + 1e-15) + entry.value))
         rows.append([*cells, Cell(entry.status, tone="bad" if entry.status == "approximate" else "")])
     name = "mu of the rest" if found.gaussian else "a(b)"
     more = [] if epsilon is None else [(f"b {single(epsilon)} + a(b)", "number")]
@@ -125,7 +124,7 @@ def _budgets(found: View) -> list[Section]:
         return []
     at = "" if found.gaussian else ", at delta 0"
     caption = f"The largest per-entry epsilon that keeps epsilon {single(found.target)} for the secrets{at}."
-    rows = [(one, at_least(one.epsilon, DIGITS) if one.epsilon > 0 else "none") for one in found.budgets]
+    rows = [(one, at_least(one.epsilon) if one.epsilon > 0 else "none") for one in found.budgets]
     return [Section("What is allowed for each entry", [_bounds(rows, caption, "Per-entry epsilon")])]
 
 
@@ -136,7 +135,7 @@ def _leaks(found: View) -> list[Section]:
     blocks: list[Block] = []
     if leak.bounds:
         caption = f"What a per-entry epsilon of {single(leak.epsilon)} leaks about the secrets at most, at delta 0."
-        blocks.append(_bounds(((one, at_most(one.epsilon, DIGITS)) for one in leak.bounds), caption, "epsilon"))
+        blocks.append(_bounds(((one, upward(one.epsilon)) for one in leak.bounds), caption, "epsilon"))
     if leak.bracket is not None:
         blocks.append(Words(f"The worst release of this kind leaks between {ends(leak.bracket)}."))
     elif not leak.bounds:
@@ -149,9 +148,7 @@ def _released(found: View, released: Released, detail: Detail) -> list[Section]:
     caption = "Everything that is released; each loss holds when one entry changes."
     blocks: list[Block] = [Grid(("Release", "Mechanism", ("Count", "number")), rows, caption)]
     if released.totals is not None:
-        beside = [
-            (name, at_most(getattr(released.totals, field), DIGITS), note) for name, (field, note) in TOTALS.items()
-        ]
+        beside = [(name, upward(getattr(released.totals, field)), note) for name, (field, note) in TOTALS.items()]
         caption = "Other ways of adding up, at delta 0; for comparison only."
         blocks.append(Grid(("Rule", ("epsilon", "number"), "Note"), beside, caption))
     charts, _ = drawn(released.guarantee, released.epsilon, found.delta, found.verdicts[:1], detail)
@@ -176,7 +173,7 @@ def _influence(found: View) -> Chart:
     loud = np.flatnonzero(~finite | (values > FAINT * top))
     end = min(int(loud[-1]) + 2 if loud.size else 1, sizes.size)
     shown = [i for i in range(end) if finite[i]]
-    texts = [f"b = {sizes[i]:,}: at most {at_most(float(values[i]), DIGITS)}" for i in shown]
+    texts = [f"b = {sizes[i]:,}: at most {upward(float(values[i]))}" for i in shown]
     approximate = any(entry.status == "approximate" for entry in found.sizes)
     words = "approximate, no promise" if approximate else name
     role: Role = "bad" if approximate else "accent"
@@ -205,7 +202,7 @@ def _leaking(found: View, detail: Detail) -> list[Chart]:
         return []
     traces = []
     for words, role, dash, values in curves:
-        texts = [f"{words}: {at_most(v, 5)} at {single(float(e))}" for e, v in zip(places, values, strict=True)]
+        texts = [f"{words}: {upward(v)} at {single(float(e))}" for e, v in zip(places, values, strict=True)]
         traces.append(Trace(words, places, values, role, dash=dash, texts=texts))
     known = [v for _, _, _, values in curves for v in values if math.isfinite(v)]
     low, high = float(places[0]), max([*known, float(places[-1])])
@@ -219,7 +216,7 @@ def _leaking(found: View, detail: Detail) -> list[Chart]:
         traces.append(Trace(f"target {single(found.target)}", across, (found.target,) * 2, "good", dash="dash"))
     when = at(found.delta) if found.gaussian else "at delta 0"
     rows = [
-        (single(float(place)), *(at_most(float(values[i]), 5) for _, _, _, values in curves))
+        (single(float(place)), *(upward(float(values[i])) for _, _, _, values in curves))
         for i, place in list(enumerate(places))[:: max(1, len(places) // 10)]
     ]
     heads = [("per-entry epsilon", "number"), *((f"{words}, at most", "number") for words, *_ in curves)]

@@ -10,17 +10,16 @@ from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.polygons.profile import Profile
 from quiltwork.curves.polygons.region import Region
 from quiltwork.document.blocks import Axis, Block, Chart, Fact, Facts, Grid, Role, Section, Symbol, Trace, Words
-from quiltwork.document.charts import nothing_to_learn
+from quiltwork.document.charts import ALARMS, MISSES, blind_guessing
 from quiltwork.document.page import Report
 from quiltwork.document.parts import AT_MOST, SUMMARY, Detail, curves_section, why
-from quiltwork.numbers.digits import at_least, at_most, single
+from quiltwork.numbers.digits import at_least, single
 from quiltwork.report.answers.account import USUAL_DELTA
 from quiltwork.report.answers.region import Stated, View, asked_of, constraint_rows, spread, upper
-from quiltwork.report.parts import target_rows, targets_fact
+from quiltwork.report.parts import target_rows, targets_fact, upward
 
 SHOWN = 16  # faces in the table
 DRAWN = 600  # faces in the picture
-DIGITS = 6
 BECAUSE = (
     "constraints that hold at once are one mixture of randomized responses, and mixtures compose exactly "
     "(theory/multi-constraints.md 2)",
@@ -31,8 +30,8 @@ BECAUSE = (
 def region_report(found: View, detail: Detail = "whole") -> Report:
     """Everything that is said about a region."""
     facts = [
-        Fact("Total variation", f"{AT_MOST} {at_most(upper(found.variation))}", "the advantage of the best guess"),
-        Fact("Revealed outright", f"{AT_MOST} {at_most(upper(found.reveal))}", "delta that no epsilon removes"),
+        Fact("Total variation", f"{AT_MOST} {upward(upper(found.variation))}", "the advantage of the best guess"),
+        Fact("Revealed outright", f"{AT_MOST} {upward(upper(found.reveal))}", "delta that no epsilon removes"),
         *([targets_fact(found.verdicts)] if found.verdicts else []),
     ]
     sections = [
@@ -63,8 +62,8 @@ def _told(found: View) -> list[str]:
 
 def _safe(bracket: Bracket) -> str:
     if bracket.quantity == "beta":
-        return at_least(float(bracket.lower), DIGITS)
-    return at_most(upper(bracket), DIGITS)
+        return at_least(float(bracket.lower))
+    return upward(upper(bracket))
 
 
 def _stated(found: View) -> Block:
@@ -87,8 +86,8 @@ def _summary(found: View) -> Block:
         ["revealed outright", _safe(found.reveal), _safe(found.reveal)],
         [
             "area of the region",
-            at_most(found.region.area(), DIGITS),
-            at_most(naive.area(), DIGITS) if naive else "",
+            upward(found.region.area()),
+            upward(naive.area()) if naive else "",
         ],
     ]
     for name, at, answer in found.answers:
@@ -107,8 +106,8 @@ def _faces(found: View) -> list[Block]:
     chosen, rows = spread(region, SHOWN), []
     for index in chosen:
         epsilon = float(region.epsilons[index])
-        cells = [single(epsilon), at_most(float(region.deltas[index]), DIGITS)]
-        rows.append([*cells, *([at_most(upper(found.naive.delta(epsilon)), DIGITS)] if found.naive else [])])
+        cells = [single(epsilon), upward(float(region.deltas[index]))]
+        rows.append([*cells, *([upward(upper(found.naive.delta(epsilon)))] if found.naive else [])])
     columns = [("epsilon", "number"), ("delta", "number"), *([("One at a time", "number")] if found.naive else [])]
     some = "" if len(chosen) == total else f"; {len(chosen)} are shown"
     return [Grid(columns, rows, f"{total:,} face{'' if total == 1 else 's'} ({region.method}){some}.")]
@@ -135,14 +134,13 @@ def _region(found: View) -> Chart:
     """Every pair of error rates that some test may reach."""
     outline = thinned(found.region).polygon
     x, y = np.vstack((outline, outline[:1])).T
-    traces = [nothing_to_learn(), Trace("all at once", x, y, fill=True)]
+    traces = [blind_guessing(), Trace("all at once", x, y, fill=True)]
     if found.naive:
         across, along = thinned(found.naive).polygon.T
         traces.append(Trace("one at a time", across, along, "bad", dash="dash"))
     title = "Privacy region: every pair of false alarms and misses that some test may reach"
     caption = "Every pair of error rates that some test may reach. The smaller the region, the less can be told apart."
-    sides = Axis("type I error (false alarms)", 0.0, 1.0), Axis("type II error (misses)", 0.0, 1.0)
-    return Chart("region", title, *sides, traces, None, caption, square=True)
+    return Chart("region", title, ALARMS, MISSES, traces, None, caption, square=True)
 
 
 def _profile(found: View) -> Chart:

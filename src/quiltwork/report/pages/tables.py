@@ -9,7 +9,7 @@ from quiltwork.errors import UnboundedLossError
 from quiltwork.report.answers.account import Judged
 from quiltwork.report.answers.tables import Found, certainty, moved, records, step, to_json
 from quiltwork.report.pages.account import drawn
-from quiltwork.report.parts import column, computed, loss_fact, promised, target_rows, targets_fact
+from quiltwork.report.parts import computed, loss_fact, promised, target_rows, targets_fact, upward
 from quiltwork.spec.files.table_plan import TablePlan
 
 SHOWN = 60  # queries in the table
@@ -72,10 +72,10 @@ def queries_grid(found: Found, shown: int | None = None) -> Grid:
 
 def _comparison(found: Found) -> Block:
     rows = [
-        (one.name, None if one.epsilon is None else column(float(one.epsilon.upper)), one.note)
+        (one.name, None if one.epsilon is None else upward(float(one.epsilon.upper)), one.note)
         for one in (found.sequential, *found.others)
     ]
-    ours = ("this account", column(float(found.epsilon.upper)), "certified from both sides")
+    ours = ("this account", upward(float(found.epsilon.upper)), "certified from both sides")
     return Grid(
         ("Rule or notion", ("epsilon", "number"), "Note"), [ours, *rows], "For comparison only, at the same delta."
     )

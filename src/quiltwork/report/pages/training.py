@@ -9,10 +9,10 @@ import attrs
 from quiltwork.document.blocks import Block, Bullets, Chart, Fact, Facts, Grid, Section, Terms, Words
 from quiltwork.document.page import Report
 from quiltwork.document.parts import AT_MOST, SUMMARY, Detail, assumed, curves_section, why
-from quiltwork.numbers.digits import at_least, at_most, single
+from quiltwork.numbers.digits import at_least, single
 from quiltwork.report.answers.account import Verdict
 from quiltwork.report.answers.training import Training, safe_side
-from quiltwork.report.parts import computed, ends, loss_fact, percent, promised, targets_fact
+from quiltwork.report.parts import computed, ends, loss_fact, percent, promised, targets_fact, upward
 from quiltwork.report.points import charts_of, points_of
 
 DRAWN = {  # how batches are drawn, in words
@@ -53,7 +53,7 @@ def training_report(found: Training, detail: Detail = "whole") -> Report:
         loss_fact(found.epsilon, found.delta, wide=OPEN if found.sampling in BETWEEN else ""),
         Fact(
             "Membership inference",
-            f"advantage {AT_MOST} {at_most(float(found.advantage.upper))}",
+            f"advantage {AT_MOST} {upward(float(found.advantage.upper))}",
             f"true minus false positive rate of any attacker; the largest one lies between {ends(found.advantage)}",
         ),
         *([targets_fact(verdicts)] if verdicts else []),

@@ -16,12 +16,13 @@ from quiltwork.audit.report import report as audited
 from quiltwork.compose.constructors import approximate, gaussian, laplace
 from quiltwork.document.blocks import Block, Code, Details, Fact, Facts, Grid, Words
 from quiltwork.document.charts import at
+from quiltwork.document.parts import AT_LEAST, AT_MOST
 from quiltwork.errors import BudgetExceeded, NotCertified
 from quiltwork.game.ladder import default_attackers, ladder
 from quiltwork.game.populations import independent
 from quiltwork.game.releases import SummaryStatistics
 from quiltwork.game.trials import trials
-from quiltwork.numbers.digits import at_least, at_most, single
+from quiltwork.numbers.digits import at_least, single
 from quiltwork.report.answers import account as accounts
 from quiltwork.report.answers import design as designs
 from quiltwork.report.answers import influence as influences
@@ -33,7 +34,7 @@ from quiltwork.report.pages.design import choices_grid, world_charts
 from quiltwork.report.pages.influence import influence_charts
 from quiltwork.report.pages.region import region_charts
 from quiltwork.report.pages.tables import queries_grid
-from quiltwork.report.parts import loss_fact, targets_fact
+from quiltwork.report.parts import loss_fact, targets_fact, upward
 from quiltwork.spec import parse_plan, plan_from
 from quiltwork.spec.files.prior import parse_prior
 from quiltwork.spec.files.table_plan import parse_table_plan
@@ -69,8 +70,8 @@ def plan() -> Told:
     count, total, delta = found.plan.loss().count, found.total, found.delta
     simpler = min((one.epsilon, one.name) for one in found.baselines if one.epsilon is not None)
     line = (
-        f"{count:,} releases together: epsilon at most {at_most(float(total.upper))} {at(delta)}; the best simpler "
-        f"rule, {simpler[1]}, says {at_most(simpler[0])}"
+        f"{count:,} releases together: epsilon at most {upward(float(total.upper))} {at(delta)}; the best simpler "
+        f"rule, {simpler[1]}, says {upward(simpler[0])}"
     )
     words = (
         f"A clinic plans {count:,} releases of {len(found.entries)} kinds. What may it promise after all of them? "
@@ -97,7 +98,7 @@ def region() -> Told:
     both = plan_from({"quiltwork": 1, "title": "A certificate of two guarantees", "releases": [release]})
     epsilon = (both.loss() * times).epsilon(delta)
     alone = min(float((approximate(*pair) * times).epsilon(delta).upper) for pair in pairs)
-    upper, when = at_most(float(epsilon.upper)), at(delta)
+    upper, when = upward(float(epsilon.upper)), at(delta)
     words = (
         "A certificate says two things about every run: epsilon 0.3 at delta 0, and epsilon 0.15 at delta 0.02. Both "
         "are true, so an attacker has to respect both. The exact region of both together is smaller than what either "
@@ -105,12 +106,12 @@ def region() -> Told:
     )
     options = " ".join(f"--constraint {epsilon:g},{delta_:g}" for epsilon, delta_ in pairs)
     return _told(
-        f"{times} runs under two guarantees at once: epsilon at most {upper} {when}, not {at_most(alone)} by the best "
+        f"{times} runs under two guarantees at once: epsilon at most {upper} {when}, not {upward(alone)} by the best "
         "one",
         words,
         [
-            Fact("Both at once", f"epsilon at most {upper}", f"{times} runs, {when}", "good"),
-            Fact("The better one alone", f"epsilon at most {at_most(alone)}", f"{times} runs, {when}"),
+            Fact("Both at once", f"epsilon {AT_MOST} {upper}", f"{times} runs, {when}", "good"),
+            Fact("The better one alone", f"epsilon {AT_MOST} {upward(alone)}", f"{times} runs, {when}"),
         ],
         [*region_charts(regions.view(both, times, {"delta": delta}))],
         {"epsilon": epsilon.to_json(), "delta": delta, "one_at_a_time": alone, "runs": times},
@@ -123,9 +124,9 @@ def tables() -> Told:
     found = table_plans.view(parse_table_plan(given("tables.yaml")), None, ())
     total, delta, flat = found.epsilon, found.delta, found.sequential
     facts = [loss_fact(total, delta)]
-    line = f"{len(found.plan.queries)} counts that overlap: epsilon at most {at_most(float(total.upper))} {at(delta)}"
+    line = f"{len(found.plan.queries)} counts that overlap: epsilon at most {upward(float(total.upper))} {at(delta)}"
     if flat.epsilon is not None:
-        ignored = at_most(float(flat.epsilon.upper))
+        ignored = upward(float(flat.epsilon.upper))
         line += f"; without looking at the conditions {ignored}"
         facts.append(Fact("Conditions ignored", f"epsilon {ignored}", flat.note))
     words = (
@@ -177,7 +178,7 @@ def design() -> Told:
     made = found.design
     if made is None:
         raise NotCertified("the tour's design", found.refused)
-    before, when, cost = at_most(float(found.before.epsilon.upper)), at(float(found.delta)), f"{made.cost:.4g}"
+    before, when, cost = upward(float(found.before.epsilon.upper)), at(float(found.delta)), f"{made.cost:.4g}"
     noisy = min((one.cost for one in found.choices if one.cost is not None and one.cost > made.cost), default=None)
     beside = "" if noisy is None else f"; calibrated noise costs {noisy:.4g}"
     words = (
@@ -192,7 +193,7 @@ def design() -> Told:
         words,
         [
             Fact("Cost of the design", cost, below, "good"),
-            Fact("Told before", f"epsilon at most {before}", when),
+            Fact("Told before", f"epsilon {AT_MOST} {before}", when),
         ],
         [*world_charts(found), choices_grid(found.choices, made)],
         {"cost": made.cost, "lower_bound": made.lower_bound, "before": found.before.epsilon.to_json()},
@@ -281,7 +282,7 @@ def attack() -> Told:
         attackers = default_attackers(quick=True)
         board = ladder(attackers, SummaryStatistics(defence), validation=60, test=120, shown=False)
         bound = float(defence.certificate().epsilon(delta).upper)
-        certified = f"certified: epsilon at most {at_most(bound)} {at(delta)}"
+        certified = f"certified: epsilon at most {upward(bound)} {at(delta)}"
         grids.append(leaderboard_grid(board, f"Noise of {single(sigma)}, mean error {board.error:.3g}; {certified}."))
         best = board.best
         rows.append({"sigma": sigma, "certified_epsilon": bound, "auc": best.auc.estimate, "best": best.name})
@@ -321,17 +322,17 @@ def audit() -> Told:
         "certified one, the certificate, the code or an assumption would be wrong."
     )
     rows = [
-        (single(row.delta), *(None if v is None else at_least(v) for v in row.audited), at_most(row.certified or 0.0))
+        (single(row.delta), *(None if v is None else at_least(v) for v in row.audited), upward(row.certified or 0.0))
         for row in found.rows
     ]
     heads = [(f"At least, {one.method}", "number") for one in found.audits]
     return _told(
-        f"epsilon between {counts} (shown by {count:,} runs) and {at_most(upper)} (certified) {when}",
+        f"epsilon between {counts} (shown by {count:,} runs) and {upward(upper)} (certified) {when}",
         words,
         [
-            Fact("Certified", f"epsilon at most {at_most(upper)}", when, "good"),
-            Fact("Shown", f"epsilon at least {counts}", f"whatever the mechanism, {sure}"),
-            Fact("Shown", f"epsilon at least {at_least(lowers['gdp'])}", f"for Gaussian noise, {sure}"),
+            Fact("Certified", f"epsilon {AT_MOST} {upward(upper)}", when, "good"),
+            Fact("Shown", f"epsilon {AT_LEAST} {counts}", f"whatever the mechanism, {sure}"),
+            Fact("Shown", f"epsilon {AT_LEAST} {at_least(lowers['gdp'])}", f"for Gaussian noise, {sure}"),
         ],
         [
             *audit_charts(found)[1:],

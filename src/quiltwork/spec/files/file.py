@@ -49,6 +49,10 @@ _TAKEN_BY = {  # what it is, and the command for it
     "budgets": "a file of budgets, which quiltwork ledger open --plan FILE takes",
     "object": "a saved object, which quiltwork report FILE takes",
 }
+_OPACUS, _STATE = (
+    {"history", "mechanism"},
+    "the state of an Opacus accountant, which quiltwork train --from-opacus FILE takes",
+)
 ALLOWED = (
     "a plan has releases, a table plan has table and queries, a prior file has prior, a world file has secrets and "
     "data, a budget file has budgets, a saved object has schema"
@@ -68,8 +72,8 @@ class File(Strict):
             kind = next((kind for key, kind in _SIGNS.items() if key in value), None)
             if kind in _TAKEN_BY and _MODELS.get(kind, ("",))[0] != f"{cls.__module__}:{cls.__qualname__}":
                 raise refused(f"is {_TAKEN_BY[kind]}")
-            if kind is None and {"history", "mechanism"} <= set(value):
-                raise refused("is the state of an Opacus accountant, which quiltwork train --from-opacus FILE takes")
+            if kind is None and set(value) >= _OPACUS:
+                raise refused(f"is {_STATE}")
         return value
 
     def to_dict(self) -> dict[str, Any]:
@@ -175,6 +179,11 @@ def kind_of(value: Any) -> str:
     raise Unsupported(f"a kind for {type(value).__name__}", "it is no file of quiltwork and no object that is written")
 
 
+def of_another_kind(path: str | os.PathLike[str], value: Any) -> InvalidPlan:
+    """The refusal of a file by a command that takes others."""
+    return InvalidPlan(os.fspath(path), f"is {_TAKEN_BY[kind_of(value)]}")
+
+
 def made_of(document: Document) -> Any:
     """What a document describes."""
     kind = sign_of(document)
@@ -190,6 +199,8 @@ def sign_of(document: Document) -> str:
     for key, kind in _SIGNS.items():
         if key in document.value:
             return kind
+    if set(document.value) >= _OPACUS:
+        raise InvalidPlan(DOCUMENT, f"is {_STATE}", document.line(()))
     for key in document.value:
         if key in _SHARED:
             continue

@@ -35,13 +35,21 @@ function line(row, cells, grid) {
   });
 }
 
+const TIGHT = 64; // characters of a table that is not stretched over the page
+
+function width(grid) {
+  const said = (given) => (typeof given === "string" ? given : given.text).length;
+  return grid.columns.reduce((sum, [name], at) => sum + 4 + Math.max(name.length, ...grid.rows.map((row) => said(row[at]))), 0);
+}
+
 export function scrolled(grid) {
   const found = make("div", null, "scroll");
   found.tabIndex = 0; // so that a keyboard can scroll it
   found.setAttribute("role", "group");
   found.setAttribute("aria-label", grid.caption || "A table");
   const inner = table(grid);
-  if (grid.columns.length > 2) inner.className = "stack"; // cards on a narrow screen
+  if (grid.columns.length > 2) inner.classList.add("stack"); // cards on a narrow screen
+  if (width(grid) <= TIGHT) inner.classList.add("tight"); // numbers near their names on a wide one
   found.append(inner);
   return found;
 }

@@ -59,7 +59,7 @@ async function course() {
   }] : [];
   await draw(place, {
     name: "course", title: "What was spent of the budget over time",
-    x: { title: "", scale: "date" }, y: { title: found.unit, range: [0, 1.08 * found.limit] },
+    x: { title: "", scale: "date" }, y: { title: found.unit, low: 0, high: 1.08 * found.limit },
     traces: [spent, limit, ...changes],
   });
   // few and level labels where there is little room, so that none lies on the legend

@@ -107,7 +107,7 @@ function layout(chart) {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", margin: { l: 56, r: 14, t: 10, b: 48 },
     font: { family: "system-ui, -apple-system, 'Segoe UI', Roboto, Arial, sans-serif", color: colour("ink"), size: 13 },
     xaxis: axisOf(chart.x, map && map.x), yaxis: axisOf(chart.y, map && map.y, true), hovermode: map ? "closest" : "x", dragmode: false,
-    legend: { orientation: "h", x: 0, y: -0.22, yanchor: "top", font: { size: 12 }, itemclick: false, itemdoubleclick: false },
+    legend: { orientation: "h", x: 0, y: 0, yref: "container", yanchor: "bottom", font: { size: 12 }, itemclick: false, itemdoubleclick: false },
     hoverlabel: { bgcolor: colour("panel"), bordercolor: colour("edge"), font: { color: colour("ink") } },
     annotations: [], showlegend: !map,
   };

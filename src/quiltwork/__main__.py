@@ -1,0 +1,5 @@
+"""`python -m quiltwork` is the command `quiltwork`."""
+
+from quiltwork.cli import main
+
+main()
