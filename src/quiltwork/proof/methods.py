@@ -30,7 +30,7 @@ METHODS: tuple[Method, ...] = (
     largest.judge,
     closed_forms.judge,
     discrete_gaussians.judge,
-    finite.judge,
+    finite.judge_few,
 )
 
 
@@ -75,31 +75,43 @@ def _stated(composition: Composition, epsilon: Fraction, decides: Decides) -> En
 
 
 def enclose(composition: Composition, epsilon: Fraction, decides: Decides) -> Enclosure:
-    """D(epsilon) between two ends by the first method that knows; Refused when none does."""
+    """D(epsilon) between two ends by the first method that knows, long lists last; Refused when none does."""
     if not composition.releases:
         return Enclosure(ball(0), ball(0), "nothing was released", 0, falls=False)
     if any(release.kind in STATED for release in composition.releases):
         return _stated(composition, epsilon, decides)
-    reasons = []
+    reasons: list[str] = []
     for method in METHODS:
-        try:
-            with precision(BITS):
-                found = method(composition, epsilon)
-        except InvalidParameter:
-            raise
-        except Refused as reason:
-            reasons.append(str(reason))
-            continue
-        except (ArithmeticError, ValueError):
-            reasons.append("numbers too large or too small to steer by")
-            continue
-        if found is not None and _finite(found):
-            return found if found.falls is not None else attrs.evolve(found, falls=largest.falls(composition, epsilon))
+        found = _tried(method, composition, epsilon, reasons)
+        if found is not None:
+            return found
     found = _by_contour(composition, epsilon, decides)
-    if found is not None and _finite(found):
+    if found is not None and not _finite(found):
+        found = None
+    if found is None or not decides(found):
+        found = _tried(finite.judge, composition, epsilon, reasons) or found
+    if found is not None:
         return found
     kinds = ", ".join(dict.fromkeys(release.kind for release in composition.releases))
     raise Refused("; ".join(dict.fromkeys(reasons)) or f"no method for {kinds}")
+
+
+def _tried(method: Method, composition: Composition, epsilon: Fraction, reasons: list[str]) -> Enclosure | None:
+    """What a method finds, or None and the reason."""
+    try:
+        with precision(BITS):
+            found = method(composition, epsilon)
+    except InvalidParameter:
+        raise
+    except Refused as reason:
+        reasons.append(str(reason))
+        return None
+    except (ArithmeticError, ValueError):
+        reasons.append("numbers too large or too small to steer by")
+        return None
+    if found is None or not _finite(found):
+        return None
+    return found if found.falls is not None else attrs.evolve(found, falls=largest.falls(composition, epsilon))
 
 
 def _finite(found: Enclosure) -> bool:
