@@ -29,6 +29,7 @@ from quiltwork.proof.rooms import chains, worlds
 
 SUBJECTS = (SCHEMA, worlds.SCHEMA, chains.SCHEMA)  # what claims may be about
 Truth = bool | None
+ENOUGH = Fraction(1, 10**12)  # relative width of divergences that a type II error is made of
 GOLDEN = (math.sqrt(5) - 1) / 2
 
 
@@ -172,7 +173,9 @@ def _secrets(claim: Claim, log: _Log) -> tuple[Truth, Truth]:
     with precision(BITS):
         chain, log.bits = chains.Chain.read(claim.loss), BITS
         own = [attrs.evolve(one, name=f"an entry, {one.name}") for one in compositions(claim.loss["loss"])]
-        bound, lower, upper = ball(claim.argument), low <= 0 or None, high is None or None
+        bound = ball(claim.argument)
+        lower: Truth = True if low <= 0 else None
+        upper: Truth = True if high is None else None
         if not claim.argument:
             upper, lower = _leaked(chain, low, high, log)
         if lower is None:
@@ -241,6 +244,10 @@ def _beta(claim: Claim, listed: list[Composition], log: _Log) -> tuple[Truth, Tr
     return upper, lower
 
 
+def _narrow(found: Enclosure) -> bool:
+    return bool(found.high - found.low <= ball(ENOUGH) * found.high)
+
+
 class _Test:
     """g(t) = 1 - D(log t) - t alpha of one composition."""
 
@@ -249,7 +256,9 @@ class _Test:
 
     def gain(self, epsilon: Fraction) -> Any:
         """A ball of g at t = e^epsilon."""
-        found = enclose(self.composition, epsilon, lambda one: False)
+        found = enclose(
+            self.composition, epsilon, lambda one: one.high - one.low <= ball(ENOUGH) * one.high, long=False
+        )
         self.log.bits = max(self.log.bits, found.bits)
         return 1 - found.low.union(found.high) - ball(epsilon).exp() * ball(self.alpha)
 

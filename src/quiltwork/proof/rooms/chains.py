@@ -218,8 +218,9 @@ class Chain:
         if len(self.laws) == 1:
             if "before" not in sides:
                 sides["before"] = _Alike(self._backward(None), e)
-            return sides["before"].of(count)
-        known = sides.setdefault("given", [_none(len(self.transition))])
+            found: Side = sides["before"].of(count)
+            return found
+        known: list[Side] = sides.setdefault("given", [_none(len(self.transition))])
         while len(known) <= (count or 0):
             known.append(_step(self._backward(len(known)), _slopes(e, known[-1])))
         return known[count or 0]
@@ -274,7 +275,8 @@ class _Alike:
                 if _near(self.sides[-1], self.sides[-2]):
                     break
             for hair in (NEAR - 20, 60, 40, 20, 10):
-                tried = [[x * (1 + ball(Fraction(1, 2**hair))) for x in row] for row in self.sides[-1]]
+                more, least = (ball(Fraction(1, 2**bits)) for bits in (hair, NEAR - 20))
+                tried = [[x * (1 + more) + least for x in row] for row in self.sides[-1]]
                 image = self._next([tried] * (len(self.powers) + 1), len(self.powers))
                 if all(a <= b for one, two in zip(image, tried, strict=True) for a, b in zip(one, two, strict=True)):
                     self._endless = image
