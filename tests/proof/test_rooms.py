@@ -17,7 +17,7 @@ from quiltwork.errors import InvalidParameter, QuiltworkError
 from quiltwork.proof import Claim
 from quiltwork.proof.balls import ball, precision
 from quiltwork.proof.prove import prove_claim
-from quiltwork.proof.rooms import chains, worlds
+from quiltwork.proof.rooms import chains, sides, worlds
 from quiltwork.pufferfish import MarkovChain, entry_values, guarantee
 
 WORLD = World(secret=["1/2", "1/2"], data=[["3/4", "1/4"], ["1/4", "3/4"]])
@@ -259,7 +259,7 @@ def test_a_side_that_is_lost_and_slopes_that_are_forgotten_are_caught(monkeypatc
     """What is attained is then above what is said to be the most."""
     bracket = guarantee(qw.pure(0.3), PRIORS["short"]).epsilon(0.0)
     assert holds(bracket) == "proved"
-    right, claim = chains._slopes, bracket.claim().loss
+    right, claim = sides.slopes, bracket.claim().loss
 
     def leak():
         with precision(300):
@@ -267,10 +267,10 @@ def test_a_side_that_is_lost_and_slopes_that_are_forgotten_are_caught(monkeypatc
 
     attained = leak().low
     with monkeypatch.context() as patch:
-        patch.setattr(chains, "_slopes", lambda e, side: right(e / 2, side))
+        patch.setattr(sides, "slopes", lambda e, side: right(e / 2, side))
         assert leak().high < attained
     with monkeypatch.context() as patch:
-        patch.setattr(chains.Chain, "_left", lambda self, e, count, sides: chains._none(2))
+        patch.setattr(chains.Chain, "_left", lambda self, e, count, known: sides.none(2))
         assert leak().high < attained
     with monkeypatch.context() as patch:  # every state counts, so that the count tells nothing
         patch.setattr(chains, "_favours", lambda kernels, u, v: [[True, True]] * len(kernels))
@@ -314,6 +314,10 @@ def test_what_is_not_judged_is_undecided_or_refused():
     assert qw.prove(undecided, delta=(0, 0.1), epsilon=1.0).verdict == "undecided"
     stuck = described_chain(qw.pure(0.1), [[1, 0], [0, 1]], None)
     assert qw.prove(stuck, epsilon=1.0, delta=0).verdict == "undecided"
+    lopsided = qw.pair([0.5, 0.5], [0.3, 0.7])
+    for loss in (2 * lopsided, lopsided.direction("remove")):  # an entry may change one way and then the other
+        for delta in (0, 0.1):
+            assert qw.prove(described_chain(loss, STICKY, None), epsilon=9.0, delta=delta).verdict == "undecided"
     for prior in (MarkovChain(STICKY, initial="any"), MarkovChain(STICKY, length=3).joint()):
         with pytest.raises(QuiltworkError):
             guarantee(qw.pure(0.1), prior).prove(0.0)

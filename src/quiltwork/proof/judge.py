@@ -172,7 +172,7 @@ def _secrets(claim: Claim, log: _Log) -> tuple[Truth, Truth]:
     low, high = claim.low, claim.high
     with precision(BITS):
         chain, log.bits = chains.Chain.read(claim.loss), BITS
-        own = [attrs.evolve(one, name=f"an entry, {one.name}") for one in compositions(claim.loss["loss"])]
+        own = [attrs.evolve(one, name=f"an entry, {one.name}") for one in chains.entries_own(claim.loss["loss"])]
         bound = ball(claim.argument)
         lower: Truth = True if low <= 0 else None
         upper: Truth = True if high is None else None
@@ -182,7 +182,7 @@ def _secrets(claim: Claim, log: _Log) -> tuple[Truth, Truth]:
             lower = some([log.ask(one, "lower", low, lambda found: _not_before(found, bound)) for one in own]) or None
         if not claim.argument:
             return upper, lower
-        square = None if lower else gaussian_sum(own[0])
+        square = gaussian_sum(own[0]) if lower is None and own[0].exact else None
         if square:
             found = chain.noisy_count(square, low)
             log.lines.append(f"a count with Gaussian noise attains {shown(found)} at {float(low):.6g}")

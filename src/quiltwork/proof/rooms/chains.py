@@ -6,13 +6,8 @@
 `initial` is the stationary law or a law (then `length` is a number); no length: any. No `entries`, no `pairs`: all of
 them. Let V be the likelihood of what was released: log V changes by at most e with one entry. Then
 
-    above:  log E[V | u] / E[V | v] <= e + L(u, v) + R(u, v), a side of n entries being at most
-            (d - 1) e + Psi of the law d steps on, at slopes e + (the side of n - d), for every d <= n,
-            Psi_K(s)(u, v) = log of the largest (K_u . g) / (K_v . g) with g(y) <= e^s(y, w) g(w);
+    above:  log E[V | u] / E[V | v] <= e + L(u, v) + R(u, v), the two sides as in `sides`;
     below:  V = e^(e * number of entries that u favours) is such a likelihood, of releases that are pure.
-
-A quotient is at most x if, with g least at w, the sum of max over g(y) in [1, e^s(y, w)] of (K_u(y) - x K_v(y)) g(y) is
-not positive for any w. Any sides that the step maps to something no larger bound those of every length.
 
 Reference: theory/pufferfish.md 3.4 to 3.6 and 4.2.
 """
@@ -20,7 +15,7 @@ Reference: theory/pufferfish.md 3.4 to 3.6 and 4.2.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -29,20 +24,18 @@ import attrs
 from quiltwork.errors import InvalidParameter
 from quiltwork.proof import largest
 from quiltwork.proof.balls import ball, flint, guess, normal_tail, shown
-from quiltwork.proof.description import compositions
+from quiltwork.proof.description import SAME, Composition, compositions
 from quiltwork.proof.fields import Refused, whole
+from quiltwork.proof.rooms import sides
+from quiltwork.proof.rooms.sides import MOST_STEPS, NEAR, Kernel, Side
 from quiltwork.proof.rooms.worlds import table
 
 SCHEMA = "quiltwork/chain_secrets/1"
 MEMBERS = {"schema", "loss", "transition", "initial", "length", "entries", "pairs"}
-MOST_STATES, MOST_ENTRIES, MOST_STEPS, MOST_EPSILON = 12, 2_000, 3_000, 500
-LONGEST = 4  # steps at a time
+MOST_STATES, MOST_ENTRIES, MOST_EPSILON = 12, 2_000, 500
 ROUNDS = 12  # of secants
 PROBE = Fraction(1, 10)  # for each entry, at which the entry and the pair of a count are chosen
 COUNTED, PLACES, ZOOMS = 64, 24, 5  # entries on each side, and thresholds that are tried, ever finer
-NEAR = 200  # bits to which a quotient is guessed, and a side has settled
-Kernel = list[list[Any]]  # rows of balls
-Side = list[list[Any]]  # for each ordered pair of states, a ball above what this side adds
 
 
 @attrs.frozen
@@ -54,16 +47,26 @@ class Leak:
     words: str
 
 
+def entries_own(loss: Any) -> list[Composition]:
+    """What one entry loses, whichever way it changes; Refused where releases may see it change in different ways."""
+    listed = compositions(loss)
+    if loss.get("side", "worst") != "worst":
+        raise Refused("a loss in one direction: an entry may change either way")
+    if not all(one.direction == SAME or one.single for one in listed):
+        raise Refused("releases that are not symmetric: what was seen before may decide which way an entry changes")
+    return listed
+
+
 def _per_entry(loss: Any) -> tuple[Any, bool]:
     """The largest loss of one entry, and whether some releases have every likelihood that it allows."""
-    listed = compositions(loss)
+    listed = entries_own(loss)
     found = [largest.of_composition(one) for one in listed]
     if not all(reveal.is_zero() and ball(top).is_finite() for top, reveal in found):
         raise Refused("an entry's loss without bound tells of its secret in a way that is not judged here")
     most, kinds = max((top for top, _ in found), key=guess), {one.kind for each in listed for one in each.releases}
     if guess(most) > MOST_EPSILON:
         raise Refused(f"more than {MOST_EPSILON} for each entry")
-    return most, kinds <= {"pure"} and len(listed) == 1
+    return most, kinds <= {"pure"} and len(listed) == 1 and listed[0].exact
 
 
 @attrs.frozen(eq=False)
@@ -180,8 +183,8 @@ class Chain:
 
     def _worst(self, e: Any) -> tuple[Any, int | None, tuple[int, int]]:
         """The bound of all entries and pairs, and where it is."""
-        sides: dict[Any, Any] = {}
-        cases = [(self._above(e, i, pair, sides), i, pair) for i in self.places for pair in self.pairs(i)]
+        seen: dict[Any, Any] = {}
+        cases = [(self._above(e, i, pair, seen), i, pair) for i in self.places for pair in self.pairs(i)]
         top, place, pair = max(cases, key=lambda case: guess(case[0]))
         for other, _, _ in cases:
             top = top.max(other)
@@ -205,24 +208,24 @@ class Chain:
     def _law(self, place: int | None) -> list[Any]:
         return self.laws[0] if len(self.laws) == 1 or place is None else self.laws[place]
 
-    def _above(self, e: Any, place: int | None, pair: tuple[int, int], sides: dict[Any, Any]) -> Any:
-        """A bound on the leak at one entry; `sides` keeps what is known at this e."""
+    def _above(self, e: Any, place: int | None, pair: tuple[int, int], seen: dict[Any, Any]) -> Any:
+        """A bound on the leak at one entry; `seen` keeps the sides that are known at this e."""
         u, v = pair
-        if "after" not in sides:
-            sides["after"] = _Alike(self.transition, e)
+        if "after" not in seen:
+            seen["after"] = sides.Alike(self.transition, e)
         after = None if self.length is None or place is None else self.length - 1 - place
-        found = e + sides["after"].of(after)[u][v] + self._left(e, place, sides)[u][v]
+        found = e + seen["after"].of(after)[u][v] + self._left(e, place, seen)[u][v]
         return found if self.length is None else found.min(self.length * e)
 
-    def _left(self, e: Any, count: int | None, sides: dict[Any, Any]) -> Side:
+    def _left(self, e: Any, count: int | None, seen: dict[Any, Any]) -> Side:
         if len(self.laws) == 1:
-            if "before" not in sides:
-                sides["before"] = _Alike(self._backward(None), e)
-            found: Side = sides["before"].of(count)
+            if "before" not in seen:
+                seen["before"] = sides.Alike(self._backward(None), e)
+            found: Side = seen["before"].of(count)
             return found
-        known: list[Side] = sides.setdefault("given", [_none(len(self.transition))])
+        known: list[Side] = seen.setdefault("given", [sides.none(len(self.transition))])
         while len(known) <= (count or 0):
-            known.append(_step(self._backward(len(known)), _slopes(e, known[-1])))
+            known.append(sides.step(self._backward(len(known)), sides.slopes(e, known[-1])))
         return known[count or 0]
 
     def _backward(self, place: int | None) -> Kernel:
@@ -242,59 +245,6 @@ class Chain:
         if len(self.laws) == 1:
             return [self._backward(None)] * before, [self.transition] * after
         return [self._backward(i) for i in range(before, 0, -1)], [self.transition] * after
-
-
-class _Alike:
-    """Sides of 0, 1, 2, ... entries along one kernel, until they settle."""
-
-    def __init__(self, kernel: Kernel, e: Any) -> None:
-        self.e = e
-        self.powers = [kernel]
-        while len(self.powers) < (1 if len(kernel) == 2 else LONGEST):
-            self.powers.append(_product(self.powers[-1], kernel))
-        self.sides = [_none(len(kernel))]
-        self._endless: Side | None = None
-
-    def of(self, count: int | None) -> Side:
-        """The side of so many entries; None for any number."""
-        if count is None:
-            return self.endless
-        while len(self.sides) <= count:
-            new = self._next(self.sides, len(self.sides))
-            self.sides.append(new)
-            if _near(new, self.sides[-2]):
-                break
-        return self.sides[count] if count < len(self.sides) else self.endless
-
-    @property
-    def endless(self) -> Side:
-        """Of any number: what the step maps to something no larger, found a hair above the last side."""
-        if self._endless is None:
-            while len(self.sides) < MOST_STEPS:
-                self.of(len(self.sides))
-                if _near(self.sides[-1], self.sides[-2]):
-                    break
-            for hair in (NEAR - 20, 60, 40, 20, 10):
-                more, least = (ball(Fraction(1, 2**bits)) for bits in (hair, NEAR - 20))
-                tried = [[x * (1 + more) + least for x in row] for row in self.sides[-1]]
-                image = self._next([tried] * (len(self.powers) + 1), len(self.powers))
-                if all(a <= b for one, two in zip(image, tried, strict=True) for a, b in zip(one, two, strict=True)):
-                    self._endless = image
-                    break
-            else:
-                raise Refused("a side of a chain that does not settle")
-        return self._endless
-
-    def _next(self, sides: Sequence[Side], count: int) -> Side:
-        found = None
-        for d, kernel in enumerate(self.powers[:count], 1):
-            one = _step(kernel, _slopes(self.e, sides[count - d]))
-            one = [[x + (d - 1) * self.e if u != v else x for v, x in enumerate(row)] for u, row in enumerate(one)]
-            found = one if found is None else [[x.min(y) for x, y in zip(a, b, strict=True)]
-                                               for a, b in zip(found, one, strict=True)]  # fmt: skip
-        if found is None:
-            raise Refused("a side without entries")
-        return found
 
 
 def ball_of(number: Any) -> Any:
@@ -333,59 +283,6 @@ def _normal(row: list[Any]) -> list[Any]:
     return [ball(Fraction(1, len(row)))] * len(row)
 
 
-def _product(one: Kernel, other: Kernel) -> Kernel:
-    return [[sum((p * row[y] for p, row in zip(mine, other, strict=True)), ball(0)) for y in range(len(other[0]))]
-            for mine in one]  # fmt: skip
-
-
-def _none(count: int) -> Side:
-    return [[ball(0)] * count for _ in range(count)]
-
-
-def _slopes(e: Any, side: Side) -> Side:
-    return [[x + e if u != v else ball(0) for v, x in enumerate(row)] for u, row in enumerate(side)]
-
-
-def _near(one: Side, other: Side) -> bool:
-    hair = ball(Fraction(1, 2**NEAR))
-    return all(abs(x - y) <= hair for a, b in zip(one, other, strict=True) for x, y in zip(a, b, strict=True))
-
-
-def _step(kernel: Kernel, slopes: Side) -> Side:
-    """Psi for every ordered pair of states; slopes[y][w] bounds log g(y) / g(w)."""
-    most = [[slope.exp() for slope in row] for row in slopes]
-    found = _none(len(kernel))
-    for u, mine in enumerate(kernel):
-        for v, theirs in enumerate(kernel):
-            if u != v:
-                found[u][v] = _quotient(mine, theirs, most).log().upper()
-    return found
-
-
-def _quotient(mine: list[Any], theirs: list[Any], most: Side) -> Any:
-    """A number that no (mine . g) / (theirs . g) exceeds: guessed from sets of large quotients, then shown."""
-    places = range(len(mine))
-    order = sorted(places, key=lambda y: -_odds(mine[y], theirs[y]))
-    best = ball(1)
-    for w in places:
-        above, below = ball(1), ball(1)  # g = 1 everywhere
-        for y in order:
-            above += mine[y] * (most[y][w] - 1)
-            below += theirs[y] * (most[y][w] - 1)
-            best = best.max(above / below)
-    for bits in (NEAR, NEAR // 2, 40):
-        x = best.upper() * (1 + ball(Fraction(1, 2**bits)))
-        gains = [p - x * q for p, q in zip(mine, theirs, strict=True)]
-        if all(sum((gain.max(gain * most[y][w]) for y, gain in enumerate(gains)), ball(0)) <= 0 for w in places):
-            return x
-    raise Refused("a quotient that is not bounded at these bits")
-
-
-def _odds(p: Any, q: Any) -> float:
-    above, below = guess(p), guess(q)
-    return above / below if below > 0 else float("inf") if above > 0 else 0.0
-
-
 def _favours(kernels: list[Kernel], u: int, v: int) -> list[list[bool]]:
     """Of each of these entries, from the nearest on: which states u favours against v, as long as it matters."""
     found: list[list[bool]] = []
@@ -394,7 +291,7 @@ def _favours(kernels: list[Kernel], u: int, v: int) -> list[list[bool]]:
         found.append([guess(p) > guess(q) for p, q in zip(*rows, strict=True)])
         if further is None or max(abs(guess(p - q)) for p, q in zip(*rows, strict=True)) < 2.0**-NEAR:
             break
-        rows = _product(rows, further)
+        rows = sides.product(rows, further)
     return found if kernels else []
 
 
