@@ -20,7 +20,7 @@ from quiltwork.proof.fields import Refused
 MOST_STEPS = 3_000  # that are followed one by one
 MOST_WORK = 4_000_000  # steps times the fourth power of the states
 LONGEST = 4  # steps at a time
-NEAR = 200  # bits to which a quotient is guessed, and a side has settled
+NEAR = 120  # bits to which a quotient is guessed, and a side has settled
 Kernel = list[list[Any]]  # rows of balls
 Side = list[list[Any]]  # for each ordered pair of states, a ball above what this side adds
 
