@@ -11,6 +11,7 @@ import numpy as np
 import quiltwork as qw
 from benchmarks.soundness.claims import Check, Kind, Skip
 from quiltwork.confounding import World
+from quiltwork.proof.claims import claim
 from quiltwork.proof.prove import prove_claim
 from quiltwork.pufferfish import MarkovChain, guarantee
 
@@ -112,18 +113,20 @@ def built(case: dict[str, Any]) -> Any:
 
 def compared(case: dict[str, Any]) -> Iterator[Check | Skip]:
     """Epsilon of a composition."""
-    yield from held(built(case).epsilon(case["delta"]))
+    loss = built(case)
+    yield from held(loss, loss.to_json(), case["delta"])
 
 
-def held(answer: qw.Bracket) -> Iterator[Check | Skip]:
+def held(curve: Any, about: dict[str, Any], delta: float) -> Iterator[Check | Skip]:
     """The bracket as it is, rounded outward, and moved past the truth on both sides."""
+    answer = curve.epsilon(delta)
     lower, upper = float(answer.lower), float(answer.upper)
     if not np.isfinite(upper):
         yield Skip("no finite epsilon")
         return
-    claim = answer.claim()
+    told = claim(about, "epsilon", delta, answer)
     for words, digits in (("its own bracket to four digits", 4), ("its own bracket", None)):
-        proof = prove_claim(claim, digits)
+        proof = prove_claim(told, digits)
         if proof.verdict == "undecided":
             yield Skip(f"undecided: {words}")
             if digits:
@@ -134,7 +137,7 @@ def held(answer: qw.Bracket) -> Iterator[Check | Skip]:
         move = MOVED * upper
         for words, ends in (("moved up", (upper + move, upper + 2 * move)), ("moved down", (0.0, lower - move))):
             if ends[1] >= 0:
-                false = attrs.evolve(claim, lower=repr(ends[0]), upper=repr(ends[1]))
+                false = attrs.evolve(told, lower=repr(ends[0]), upper=repr(ends[1]))
                 yield Check(f"no proof of a bracket {words}", not prove_claim(false))
 
 
@@ -158,11 +161,16 @@ def drawn_world(rng: np.random.Generator) -> dict[str, Any]:
     }
 
 
-def compared_world(case: dict[str, Any]) -> Iterator[Check | Skip]:
-    """Epsilon of everything that is seen of a world."""
+def world_of(case: dict[str, Any]) -> Any:
+    """Everything that is seen of a world."""
     secrets = len(case["data"])
-    world = World(secret=[f"1/{secrets}"] * secrets, data=case["data"])
-    yield from held(world.release(*case["channels"]).guarantee().epsilon(case["delta"]))
+    return World(secret=[f"1/{secrets}"] * secrets, data=case["data"]).release(*case["channels"])
+
+
+def compared_world(case: dict[str, Any]) -> Iterator[Check | Skip]:
+    """Its epsilon."""
+    release = world_of(case)
+    yield from held(release, release.to_prove(), case["delta"])
 
 
 def drawn_chain(rng: np.random.Generator) -> dict[str, Any]:
@@ -179,10 +187,15 @@ def drawn_chain(rng: np.random.Generator) -> dict[str, Any]:
     }
 
 
+def chain_of(case: dict[str, Any]) -> Any:
+    """What is told about single entries of a chain."""
+    return guarantee(built(case), MarkovChain(case["transition"], length=case["length"])).curve
+
+
 def compared_chain(case: dict[str, Any]) -> Iterator[Check | Skip]:
-    """Epsilon of single entries of a chain."""
-    prior = MarkovChain(case["transition"], length=case["length"])
-    yield from held(guarantee(built(case), prior).epsilon(case["delta"]))
+    """Its epsilon."""
+    leaks = chain_of(case)
+    yield from held(leaks, leaks.to_prove(), case["delta"])
 
 
 KINDS = [
