@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -100,7 +101,7 @@ class Task:
     def after(self, table: Counts) -> WorstPair:
         """The curve of everything together; a table that tells nothing leaves what was released before."""
         found = self._after(table)
-        found.described = lambda: together(self.existing, table, self.reads)
+        found.described = partial(together, self.existing, table, self.reads)
         return found
 
     def claims(self, table: Counts) -> list[dict[str, Any]]:

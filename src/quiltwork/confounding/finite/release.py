@@ -102,7 +102,10 @@ class Release(WorstPair):
         self.world, self.table, self.sizes, self.words = world, channel, tuple(sizes), words
         self._parts = None if parts is None else tuple(parts)
         super().__init__(world.laws.through(channel), world.ordered)
-        self.described = lambda: described(world, self.channels)
+
+    def to_prove(self) -> dict[str, Any]:
+        """What a proof of its answers is about: the world, and every channel that was used."""
+        return described(self.world, self.channels)
 
     @property
     def channels(self) -> list[tuple[Laws, str]]:
