@@ -50,9 +50,9 @@ class WorstPair(Maximum):
 
     def to_prove(self) -> dict[str, Any]:
         """What a proof of its answers is about: the world, and every channel that was used."""
-        if self.described is None:
-            raise Unsupported("a proof about laws of outputs", "it begins with the world", "prove the release itself")
-        return self.described()
+        if self.described is not None:
+            return self.described()
+        raise Unsupported("a proof about laws of outputs", "it begins with the world", "prove the release itself")
 
     @cached_property
     def contrasts(self) -> list[FiniteTest]:
@@ -110,8 +110,8 @@ class Release(WorstPair):
     @property
     def channels(self) -> list[tuple[Laws, str]]:
         """Every channel with what it reads; one for all where they are not independent given the data."""
-        apart = self._parts is not None and same(independent(*self._parts), self.table)
-        return [(part, "data") for part in (self._parts if apart and self._parts else (self.table,))]
+        parts = self._parts if self._parts and same(independent(*self._parts), self.table) else (self.table,)
+        return [(part, "data") for part in parts]
 
     @property
     def channel(self) -> FloatArray:
@@ -233,8 +233,7 @@ def described(world: World, channels: Sequence[tuple[Laws, str]]) -> dict[str, A
         "laws": _texts(world.laws),
         "channels": [
             {"table": _texts(once), "times": times, "reads": reads}
-            for part, reads in channels
-            for once, times in [part.uses or (part, 1)]
+            for (once, times), reads in ((part.uses or (part, 1), reads) for part, reads in channels)
         ],
         "pairs": world.ordered.tolist(),
     }
@@ -244,9 +243,9 @@ def _texts(table: Laws) -> list[list[str]]:
     """Fractions where they are known, else decimals between both ends, which a proof scales to sum to one."""
     if table.exact is not None:
         return [[str(entry) for entry in row] for row in table.exact]
-    if table.exponents.any():
-        raise Unsupported("a proof about a computed table", "its decimals are too small", "prove the release itself")
-    return [[repr(float(entry)) for entry in row] for row in table.values]
+    if not table.exponents.any():
+        return [[repr(float(entry)) for entry in row] for row in table.values]
+    raise Unsupported("a proof about a computed table", "its decimals are too small", "prove the release itself")
 
 
 def _marginal(table: Laws, sizes: Sequence[int], index: int) -> Laws:
