@@ -149,13 +149,13 @@ def _width(lower: float, upper: float) -> float:
 
 
 def drawn_world(rng: np.random.Generator) -> dict[str, Any]:
-    """A few secrets and values of the data, and one or two channels."""
+    """A few secrets and values of the data, and two channels."""
     secrets, values = int(rng.integers(2, 4)), int(rng.integers(2, 5))
     return {
         "data": [_thousandths(rng.dirichlet(np.ones(values))) for _ in range(secrets)],
         "channels": [
             [_thousandths(rng.dirichlet(np.ones(outputs))) for _ in range(values)]
-            for outputs in rng.integers(2, 5, size=int(rng.integers(1, 3)))
+            for outputs in rng.integers(2, 5, size=2)
         ],
         "delta": float(rng.choice([0.0, 0.001, 0.01, 0.1])),
     }
