@@ -27,7 +27,7 @@ from quiltwork.proof.closed_forms import release_divergence
 from quiltwork.proof.description import OTHER, Composition, Release
 from quiltwork.proof.fields import Refused
 
-SIZES = (2**11, 2**13, 2**15, 2**17)  # points of the grid
+SIZES = (2**11, 2**13, 2**15)  # points of the grid
 MOST_COUNT, FEW = 100_000, 256  # releases; so few that chords are quicker than a contour
 KINDS = ("gaussian", "gdp", "laplace", "discrete_gaussian", *finite.KINDS)
 FIRST_BITS, MORE_BITS = 400, 140  # bits at first; later, bits beyond those by which D is small
