@@ -1,7 +1,7 @@
 """Proofs at work: the printed numbers kept as JSON, references proved to a width, random questions judged.
 
 python -m benchmarks.proofs --keep docs/proofs/kept.json
-python -m benchmarks.proofs --reference DIRECTORY  # of engine, engine-rare, multi-constraints, sampling .json
+python -m benchmarks.proofs --references [engine engine-rare multi-constraints sampling]
 python -m benchmarks.proofs --random 2000 --seed 0
 """
 
@@ -22,8 +22,11 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import quiltwork as qw
+from benchmarks.sampling_values import ITEMS, built
 
+REFERENCES = Path(__file__).resolve().parents[1] / "tests" / "soundness"
 WIDTHS = ("1e-8", "1e-4")  # what is proved in the narrow claim is proved in the wide one
+COUNTED = ("questions", *(f"proved to {width}" for width in reversed(WIDTHS)), "refuted")
 CERTIFICATE = [(0.4, 1e-9), (0.2, 1e-4), (0.05, 0.02)]
 TOTAL = qw.compose(10_000 * qw.poisson(qw.gaussian(0.8), 0.01), 20 * qw.laplace(10.0))
 PRINTED: list[tuple[str, str, Any, dict[str, Any]]] = [  # page, what it prints, loss, claim
@@ -57,129 +60,55 @@ def keep(file: Path) -> int:
 # ---- references
 
 
-def _node(kind: str, count: int = 1, **fields: Any) -> dict[str, Any]:
-    return {"kind": kind, "count": count, **fields}
+def questions() -> Iterator[tuple[str, str, Any, dict[str, Any], tuple[str, str]]]:
+    """File of theory, name, loss, where it is asked, and what is known, twice, or from both sides."""
+    engine = json.loads((REFERENCES / "reference_engine.json").read_text())
+    for item in engine["epsilon"]:
+        yield "engine", item["name"], _built(item), {"delta": item["delta"]}, (item["epsilon"],) * 2
+    for item in engine["delta"]:
+        for epsilon, delta in item["delta"].items():
+            yield "multi-constraints", f"{item['name']} at {epsilon}", _built(item), {"epsilon": epsilon}, (delta,) * 2
+    for item in json.loads((REFERENCES / "reference_rare.json").read_text())["epsilon"]:
+        one = {"kind": "poisson", "rate": item["rate"], "base": {"kind": "gaussian", "sigma": item["sigma"]}}
+        loss = {"schema": "quiltwork/loss/1", "side": item["direction"], "releases": [{**one, "count": item["count"]}]}
+        name = f"{item['count']} x ({item['sigma']}, {item['rate']}) {item['direction']}"
+        yield "engine-rare", name, loss, {"delta": item["delta"]}, (item["epsilon"],) * 2
+    for item in ITEMS:
+        if item["kind"] in ("epsilon", "delta") and item["loss"] is not None:
+            asked = {"delta" if item["kind"] == "epsilon" else "epsilon": item["at"]}
+            known = (item["value"],) * 2 if "value" in item else (item["low"], item["high"])
+            yield "sampling", item["id"], built(item["loss"]), asked, known
 
 
-def _json(side: str, *nodes: dict[str, Any]) -> dict[str, Any]:
-    return {"schema": "quiltwork/loss/1", "side": side, "releases": list(nodes)}
+def _built(item: dict[str, Any]) -> qw.Loss:
+    loss: qw.Loss = eval(item["loss"], {"qw": qw})
+    return loss.direction(item["direction"]) if "direction" in item else loss
 
 
-def _engine(data: dict[str, Any]) -> Iterator[tuple[str, Any, str, str]]:
-    """Name, loss, delta and epsilon: parameters are in the names."""
-    for name, found in data["eps"].items():
-        kind, *words = name.split("_")
-        loss, delta = None, words[-1]
-        if kind == "gauss":
-            loss = _json("worst", _node("gdp", int(words[1]), mu=words[0]))
-        elif kind == "lap":
-            loss = _json("worst", _node("laplace", int(words[1]), scale="1", sensitivity=words[0]))
-        elif kind == "rr" and "x" in words[0]:
-            pairs = [word.split("x") for word in words[:-1]]
-            loss = _json("worst", *(_node("pure", int(count), epsilon=e) for count, e in pairs))
-        elif kind == "rr":
-            loss = _json("worst", _node("pure", int(words[1]), epsilon=words[0]))
-        elif kind in ("sg", "sublap"):
-            base = _node("gaussian", sigma=words[0]) if kind == "sg" else _node("laplace", scale=words[0])
-            base.pop("count")
-            loss = _json(words[3], _node("poisson", int(words[2]), base=base, rate=words[1]))
-        yield name, loss, delta, found.get("eps", "")
-
-
-def _rare(data: dict[str, Any]) -> Iterator[tuple[str, Any, str, str]]:
-    for item in data["epsilon"]:
-        base = {"kind": "gaussian", "sigma": item["sigma"]}
-        loss = _json(item["direction"], _node("poisson", item["count"], base=base, rate=item["rate"]))
-        yield f"{item['count']} x ({item['sigma']}, {item['rate']})", loss, item["delta"], item["epsilon"]
-
-
-def questions(folder: Path) -> Iterator[tuple[str, str, Any, dict[str, Any], Any]]:
-    """File, name, loss, where it is asked, and the reference; loss None where the reference is of another kind.
-
-    Two numbers are the ends of what is known where a loss lies between two pairs.
-    """
-    for file, read in (("engine.json", _engine), ("engine-rare.json", _rare)):
-        for name, loss, delta, value in read(json.loads((folder / file).read_text())):
-            yield file, name, loss, {"delta": delta}, value
-    for file, name, constraints, count, values in _constraints(
-        json.loads((folder / "multi-constraints.json").read_text())
-    ):
-        for epsilon, value in values.items():
-            yield file, f"{name} delta({epsilon})", _json("worst", *(
-                _node("constraints", n, points=points) for points, n in zip(constraints, count, strict=True)
-            )), {"epsilon": epsilon}, value  # fmt: skip
-    for item in json.loads((folder / "sampling.json").read_text())["items"]:
-        if item["kind"] in ("epsilon", "delta"):
-            asked = {"delta": item["at"]} if item["kind"] == "epsilon" else {"epsilon": item["at"]}
-            known = item["value"] if "value" in item else (item["low"], item["high"])
-            yield "sampling.json", item["id"], _spelled(item["loss"]), asked, known
-
-
-def _constraints(data: dict[str, Any]) -> Iterator[tuple[str, str, list[Any], list[int], dict[str, str]]]:
-    for name in ("tiny_delta_k300", "offgrid_k100"):
-        given = data[name]["inputs"]
-        points = [list(pair) for pair in zip(given["eps"], given["delta"], strict=True)]
-        yield "multi-constraints.json", name, [points], [given["k"]], data[name]["delta"]
-    given = data["theorem1_hetero"]["inputs"]
-    ends = [[[given["eps1"], "0"]], [[given["eps2"], "0"]]]
-    yield "multi-constraints.json", "theorem1_hetero", ends, [given["x"], given["y"]], data["theorem1_hetero"]["delta"]
-    several = data["heterogeneous_multi"]
-    listed = [one["constraints"] for one in several["inputs"]], [one["count"] for one in several["inputs"]]
-    yield "multi-constraints.json", "heterogeneous_multi", *listed, several.get("delta", {})
-
-
-def _spelled(words: Any) -> Any:
-    """The JSON of a loss of sampling.json, by the constructors of the library: it is only written down."""
-    kind, *rest = words
-    if kind == "direction":
-        inner = _spelled(rest[1])
-        return None if inner is None else inner.direction(rest[0])
-    if kind == "times":
-        inner = _spelled(rest[1])
-        return None if inner is None else rest[0] * inner
-    if kind == "group":
-        inner = _spelled(rest[1])
-        return None if inner is None else inner.group(rest[0])
-    made = [
-        _spelled(one) if isinstance(one, list) and isinstance(one[0], str) and one[0].isidentifier() else one
-        for one in rest
-    ]
-    made = [float(one) if isinstance(one, str) and one != "replace_one" else one for one in made]
-    if kind == "poisson" and len(made) == 3:
-        return qw.poisson(*made[:2], neighbors=made[2])
-    if kind == "gaussian_mixture":
-        return qw.gaussian_mixture(made[0], [float(w) for w in made[1]], made[2])
-    return getattr(qw, kind)(*made)
-
-
-def reference(folder: Path, files: Sequence[str] = ()) -> int:
-    """How many questions are proved to each width, by file."""
+def references(files: Sequence[str] = ()) -> int:
+    """How many questions are proved to each width, by file; 1 where one is refuted."""
     counts: dict[str, Counter[str]] = {}
-    for file, name, loss, asked, value in questions(folder):
+    for file, name, loss, asked, known in questions():
         if files and file not in files:
             continue
         count = counts.setdefault(file, Counter())
         count["questions"] += 1
-        if loss is None or not value:
-            count["of another kind"] += 1
-            continue
         quantity = "epsilon" if "delta" in asked else "delta"
-        low, high = map(Decimal, value if isinstance(value, tuple) else (value, value))
+        low, high = map(Decimal, known)
         verdicts = []
         for width in WIDTHS:
             ends = str(low * (1 - Decimal(width) / 2)), str(high * (1 + Decimal(width) / 2))
             proof = qw.prove(loss, **{quantity: ends}, **asked)
             verdicts.append(f"{width} {proof.verdict} {proof.seconds:.1f} s")
+            count["refuted"] += proof.verdict == "refuted"
             if proof.verdict == "proved":
-                for wider in WIDTHS[WIDTHS.index(width) :]:
-                    count[f"proved {wider}"] += 1
+                count.update(f"proved to {wider}" for wider in WIDTHS[WIDTHS.index(width) :])
                 break
-            count[f"{proof.verdict} {width}"] += 1
         why = "" if proof.verdict == "proved" else f": {proof.because[0][:150]}"
         print(f"{file} {name}: {', '.join(verdicts)}{why}", flush=True)
     for file, count in counts.items():
-        print(file, dict(count), flush=True)
-    return 1 if any(name.startswith("refuted") for count in counts.values() for name in count) else 0
+        print(file, {name: count[name] for name in COUNTED}, flush=True)
+    return 1 if any(count["refuted"] for count in counts.values()) else 0
 
 
 def random(first: int, number: int) -> int:
@@ -209,13 +138,12 @@ def main() -> int:
     """One of the three."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keep", type=Path)
-    parser.add_argument("--reference", type=Path)
-    parser.add_argument("--files", nargs="*", default=(), help="only these of the references")
+    parser.add_argument("--references", nargs="*", metavar="FILE", help="known values: all, or those of these files")
     parser.add_argument("--random", type=int, default=0, help="so many random questions")
     parser.add_argument("--seed", type=int, default=0, help="of the first random question")
     given = parser.parse_args()
     codes = [keep(given.keep)] if given.keep else []
-    codes += [reference(given.reference, given.files)] if given.reference else []
+    codes += [references(given.references)] if given.references is not None else []
     codes += [random(given.seed, given.random)] if given.random else []
     return max(codes, default=0)
 

@@ -40,6 +40,7 @@ NOT_RUN: dict[tuple[str, str], str] = {
         "python -m benchmarks.soundness",
     ): "takes minutes; tests/soundness runs the command on one kind",
     ("docs/howto/install.md", "pip wheel"): "builds from the sources; `make packages` does it",
+    ("docs/proofs.md", "python -m benchmarks.proofs"): "takes half an hour; every proof has tests of its own",
     ("docs/howto/run_the_service.md", "quiltwork ledger admit nightly"): "asks for the ledger of the service above",
     ("docs/howto/run_the_service.md", "curl https://budgets.example"): "asks for the ledger of the service above",
     ("docs/ledger.md", "createdb budgets"): "needs a PostgreSQL server and a place for its key",

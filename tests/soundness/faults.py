@@ -102,6 +102,8 @@ FAULTS = {
     "losses: closed forms": (losses, "built", lambda real: lambda *given: _sided(real(*given))),
     "compose: finite laws, any engine": (compose, "loss_of", faulty),
     "compose: proofs by ball arithmetic": (proofs, "built", lambda real: faulty(real, "epsilon")),
+    "confounding: proofs of worlds": (proofs, "world_of", lambda real: faulty(real, "epsilon")),
+    "pufferfish: proofs of secrets of chains": (proofs, "chain_of", lambda real: faulty(real, "epsilon")),
     "regions: several constraints": (regions.qw, "compose", faulty),
     "tables: overlapping counts": (tables, "plan_of", lambda real: lambda case: _Planned(real(case))),
     "pufferfish: listed laws, every mechanism": (pufferfish, "translate", lambda real: doubled_leak),

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import attrs
 import numpy as np
 
 import quiltwork as qw
 from benchmarks.soundness.claims import Check, Kind, Skip
+from quiltwork.confounding import World
+from quiltwork.proof.claims import claim
+from quiltwork.proof.prove import prove_claim
+from quiltwork.pufferfish import MarkovChain, guarantee
 
 MOVED = 1e-6  # relative, past the end of the bracket
 
@@ -107,15 +112,21 @@ def built(case: dict[str, Any]) -> Any:
 
 
 def compared(case: dict[str, Any]) -> Iterator[Check | Skip]:
+    """Epsilon of a composition."""
+    loss = built(case)
+    yield from held(loss, loss.to_json(), case["delta"])
+
+
+def held(curve: Any, about: dict[str, Any], delta: float) -> Iterator[Check | Skip]:
     """The bracket as it is, rounded outward, and moved past the truth on both sides."""
-    loss, delta = built(case), case["delta"]
-    answer = loss.epsilon(delta)
+    answer = curve.epsilon(delta)
     lower, upper = float(answer.lower), float(answer.upper)
     if not np.isfinite(upper):
         yield Skip("no finite epsilon")
         return
+    told = claim(about, "epsilon", delta, answer)
     for words, digits in (("its own bracket to four digits", 4), ("its own bracket", None)):
-        proof = qw.prove(loss, epsilon=(lower, upper), delta=delta, digits=digits)
+        proof = prove_claim(told, digits)
         if proof.verdict == "undecided":
             yield Skip(f"undecided: {words}")
             if digits:
@@ -124,13 +135,71 @@ def compared(case: dict[str, Any]) -> Iterator[Check | Skip]:
             yield Check(words, proof.verdict == "proved", note="; ".join(proof.because), width=_width(lower, upper))
     if lower > 0:
         move = MOVED * upper
-        for words, ends in (("moved up", (upper + move, upper + 2 * move)), ("moved down", (0, lower - move))):
+        for words, ends in (("moved up", (upper + move, upper + 2 * move)), ("moved down", (0.0, lower - move))):
             if ends[1] >= 0:
-                yield Check(f"no proof of a bracket {words}", not qw.prove(loss, epsilon=ends, delta=delta))
+                false = attrs.evolve(told, lower=repr(ends[0]), upper=repr(ends[1]))
+                yield Check(f"no proof of a bracket {words}", not prove_claim(false))
 
 
 def _width(lower: float, upper: float) -> float:
     return (upper - lower) / upper if upper else 0.0
 
 
-KINDS = [Kind("compose", "proofs by ball arithmetic", drawn, compared)]
+# ---- rooms on top
+
+
+def drawn_world(rng: np.random.Generator) -> dict[str, Any]:
+    """A few secrets and values of the data, and two channels."""
+    secrets, values = int(rng.integers(2, 4)), int(rng.integers(2, 5))
+    return {
+        "data": [_thousandths(rng.dirichlet(np.ones(values))) for _ in range(secrets)],
+        "channels": [
+            [_thousandths(rng.dirichlet(np.ones(outputs))) for _ in range(values)]
+            for outputs in rng.integers(2, 5, size=2)
+        ],
+        "delta": float(rng.choice([0.0, 0.001, 0.01, 0.1])),
+    }
+
+
+def world_of(case: dict[str, Any]) -> Any:
+    """Everything that is seen of a world."""
+    secrets = len(case["data"])
+    return World(secret=[f"1/{secrets}"] * secrets, data=case["data"]).release(*case["channels"])
+
+
+def compared_world(case: dict[str, Any]) -> Iterator[Check | Skip]:
+    """Its epsilon."""
+    release = world_of(case)
+    yield from held(release, release.to_prove(), case["delta"])
+
+
+def drawn_chain(rng: np.random.Generator) -> dict[str, Any]:
+    """A chain of two or three states, and pure releases or noise."""
+    states = int(rng.integers(2, 4))
+    pure, endless = rng.random() < 0.6, states == 2 and rng.random() < 0.5
+    noise = {"kind": "pure", **_numbers("pure", rng)} if pure else {"kind": "gaussian", "sigma": _number(rng, 0, 1.5)}
+    return {
+        "transition": [_thousandths(0.9 * rng.dirichlet(np.ones(states)) + 0.1 / states) for _ in range(states)],
+        "length": None if endless else int(rng.integers(1, 12)),
+        "parts": [noise],
+        "delta": 0.0 if pure else float(rng.choice([1e-3, 1e-6])),
+        "side": "worst",
+    }
+
+
+def chain_of(case: dict[str, Any]) -> Any:
+    """What is told about single entries of a chain."""
+    return guarantee(built(case), MarkovChain(case["transition"], length=case["length"])).curve
+
+
+def compared_chain(case: dict[str, Any]) -> Iterator[Check | Skip]:
+    """Its epsilon."""
+    leaks = chain_of(case)
+    yield from held(leaks, leaks.to_prove(), case["delta"])
+
+
+KINDS = [
+    Kind("compose", "proofs by ball arithmetic", drawn, compared),
+    Kind("confounding", "proofs of worlds", drawn_world, compared_world),
+    Kind("pufferfish", "proofs of secrets of chains", drawn_chain, compared_chain),
+]

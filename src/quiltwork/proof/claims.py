@@ -56,8 +56,10 @@ class Claim:
         if name != "epsilon" and not 0 <= at <= 1:
             raise InvalidParameter(name, self.at, "in [0, 1]")
         low, high = _end(self.quantity, self.lower), _end(self.quantity, self.upper)
-        if low is None or (high is not None and low > high):
-            raise InvalidParameter("the two ends of a claim", (self.lower, self.upper), "ordered, the lower one finite")
+        finite = low is not None or self.quantity == "epsilon"
+        if not finite or (high is not None and (low is None or low > high)):
+            allowed = "ordered, the lower one finite unless epsilon is infinite"
+            raise InvalidParameter("the two ends of a claim", (self.lower, self.upper), allowed)
 
     @property
     def argument(self) -> Fraction:
@@ -65,8 +67,13 @@ class Claim:
         return stated(ARGUMENTS[self.quantity], self.at)
 
     @property
+    def endless(self) -> bool:
+        """Whether it says that no finite epsilon is enough."""
+        return _end(self.quantity, self.lower) is None
+
+    @property
     def low(self) -> Fraction:
-        """The lower end as typed."""
+        """The lower end as typed, where it is finite."""
         return stated(self.quantity, self.lower)
 
     @property
@@ -117,7 +124,7 @@ def _schema(data: Any) -> Any:
 def claim(loss: Any, quantity: str, at: Any, ends: Any) -> Claim:
     """A claim from what was given: a loss or its JSON, numbers or texts; one number is an upper end (beta: a lower)."""
     written = loss.to_json() if callable(getattr(loss, "to_json", None)) else loss
-    if not isinstance(written, Mapping) or not isinstance(written.get("releases"), list):
+    if not isinstance(written, Mapping) or not isinstance(written.get("schema"), str):
         raise InvalidParameter("loss", loss, "a loss, or the JSON of one")
     if not isinstance(at, (str, int, float)) or isinstance(at, bool):
         raise InvalidParameter(ARGUMENTS[quantity], at, "one number, or its decimals as a text")

@@ -28,6 +28,14 @@ def gaussian_square(release: Release) -> Fraction | None:
     return release.number("mu") ** 2 if release.kind == "gdp" else None
 
 
+def gaussian_sum(composition: Composition) -> Fraction | None:
+    """mu^2 of all releases together, exactly; None where one is no Gaussian."""
+    squares = [gaussian_square(release) for release in composition.releases]
+    if None in squares:
+        return None
+    return sum((s * r.count for s, r in zip(squares, composition.releases, strict=True) if s), Fraction(0))
+
+
 def gaussian(mu: Any, epsilon: Any) -> Any:
     """Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu)."""
     e = ball(epsilon)
@@ -110,9 +118,8 @@ def _sampled(release: Release, epsilon: Any) -> Any:
 
 def judge(composition: Composition, epsilon: Fraction) -> Enclosure | None:
     """The enclosure by a closed form, or None."""
-    squares = [gaussian_square(release) for release in composition.releases]
-    if all(square is not None for square in squares):
-        total = sum((s * r.count for s, r in zip(squares, composition.releases, strict=True) if s), Fraction(0))
+    total = gaussian_sum(composition)
+    if total is not None:
         value = gaussian(ball(total).sqrt(), epsilon) if total else _nothing(epsilon)
         return Enclosure.of(value, "closed form of Gaussians", falls=bool(total))
     single = composition.single

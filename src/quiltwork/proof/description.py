@@ -17,6 +17,7 @@ from quiltwork.proof.fields import Node, Refused, read, whole
 
 SCHEMA, VECTOR = "quiltwork/loss/1", "worst_vector"
 MEMBERS = {"schema", "side", "releases", "neighbors"}
+SAME = "both directions"  # which are one test
 OTHER = {"remove": "add", "add": "remove"}
 SYMMETRIC = (
     "gaussian", "gdp", "laplace", "discrete_gaussian", "discrete_laplace", "pure", "approximate", "constraints",
@@ -83,7 +84,7 @@ def compositions(loss: Any) -> list[Composition]:
         same = all(_same_both_ways(node) for node, _ in items)
         for direction in ("remove", "add") if side == "worst" and not same else ("remove" if same else side,):
             parts = tuple(directed(node, direction, count) for node, count in items if count and not _still(node))
-            found.append(Composition("both directions" if same else direction, parts, name, exact))
+            found.append(Composition(SAME if same else direction, parts, name, exact))
     return found
 
 

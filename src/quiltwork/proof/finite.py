@@ -21,6 +21,7 @@ from quiltwork.proof.description import Composition, Release
 from quiltwork.proof.fields import Refused
 
 MAX_ATOMS = 200_000
+FEW_ATOMS = 2_000  # up to which they are listed before a contour is tried
 KINDS = ("pure", "approximate", "constraints", "profile", "pair", "discrete_laplace", "randomized_response")
 
 
@@ -181,7 +182,7 @@ def divergence(listed: Listed, reveal: Any, epsilon: Any) -> Any:
     return total
 
 
-def _lattice(parts: list[tuple[Listed, int]], multisets: int) -> Listed | None:
+def _lattice(parts: list[tuple[Listed, int]], most: int) -> Listed | None:
     """All sums by powers of polynomials, where all losses are multiples of one unit and these are few."""
     losses = [loss for listed, _ in parts for _, loss in listed]
     if not all(isinstance(loss, Fraction) for loss in losses):
@@ -192,7 +193,7 @@ def _lattice(parts: list[tuple[Listed, int]], multisets: int) -> Listed | None:
     unit = Fraction(math.gcd(*(int(gap * top) for gap in gaps)) or 1, top)
     highest = [max(loss for _, loss in listed) for listed, _ in parts]
     widths = [int((high - low) / unit) for low, high in zip(lowest, highest, strict=True)]
-    if sum(width * count for width, (_, count) in zip(widths, parts, strict=True)) > min(MAX_ATOMS, 4 * multisets):
+    if sum(width * count for width, (_, count) in zip(widths, parts, strict=True)) > most:
         return None
     made = flint().arb_poly([1])
     for (listed, count), low, width in zip(parts, lowest, widths, strict=True):
@@ -250,7 +251,7 @@ def _merged(listed: Listed) -> Listed:
     return [(mass, loss) for loss, mass in exact.items()] + [m for m in listed if not isinstance(m[1], Fraction)]
 
 
-def composed(releases: tuple[Release, ...]) -> tuple[Listed, Any, str]:
+def composed(releases: tuple[Release, ...], most: int = MAX_ATOMS) -> tuple[Listed, Any, str]:
     """Every sum of losses with its mass, the mass that reveals the world, and how they were listed."""
     parts, kept = [], ball(1)
     for release in releases:
@@ -260,10 +261,10 @@ def composed(releases: tuple[Release, ...]) -> tuple[Listed, Any, str]:
         parts.append((_merged(listed), release.count))
         kept *= (1 - reveal) ** release.count
     size = math.prod(math.comb(count + len(listed) - 1, count) for listed, count in parts)
-    whole = _lattice(parts, size) if parts else [(ball(1), Fraction(0))]
+    whole = _lattice(parts, min(most, 4 * size)) if parts else [(ball(1), Fraction(0))]
     if whole is not None:
         return whole, 1 - kept, "every loss on its lattice"
-    if size > MAX_ATOMS:
+    if size > most:
         raise Refused("a list of losses that is too long")
     whole = [(ball(1), Fraction(0))]
     for listed, count in parts:
@@ -272,9 +273,14 @@ def composed(releases: tuple[Release, ...]) -> tuple[Listed, Any, str]:
     return whole, 1 - kept, "every loss listed"
 
 
-def judge(composition: Composition, epsilon: Fraction) -> Enclosure | None:
-    """The enclosure by listing everything, or None where the losses are not finite."""
-    listed, reveal, how = composed(composition.releases)
+def judge_few(composition: Composition, epsilon: Fraction) -> Enclosure | None:
+    """The enclosure by listing everything, where that is a short list."""
+    return judge(composition, epsilon, FEW_ATOMS)
+
+
+def judge(composition: Composition, epsilon: Fraction, most: int = MAX_ATOMS) -> Enclosure | None:
+    """The enclosure by listing everything; Refused where the losses are not finite or too many."""
+    listed, reveal, how = composed(composition.releases, most)
     value = divergence(listed, reveal, epsilon)
     return Enclosure.of(value, how, falls=_falls(listed, epsilon))
 

@@ -1,6 +1,7 @@
 """The two statements of a claim, judged apart: true, false, or not decided.
 
-epsilon in [l, u] at delta:  upper: D(u) <= delta in every composition;  lower: D(x) > delta for every x < l in one.
+epsilon in [l, u] at delta:  upper: D(u) <= delta in every composition;  lower: D(x) > delta for every x < l in one
+(l infinite: the mass that reveals the world is above delta).
 delta in [l, u] at epsilon:  upper: D(epsilon) <= u in every one;  lower: D(epsilon) >= l in one.
 beta in [l, u] at alpha:  g(t) = 1 - D(log t) - t alpha is concave in t, and f(alpha) its largest value; lower: some t
 has g >= l in every composition;  upper: in one of them g stays below u, by chords of four points continued.
@@ -17,13 +18,18 @@ from typing import Any
 
 import attrs
 
+from quiltwork.proof import largest
 from quiltwork.proof.balls import BITS, Enclosure, ball, guess, precision, shown
 from quiltwork.proof.claims import Claim
-from quiltwork.proof.description import Composition, compositions
+from quiltwork.proof.closed_forms import gaussian_sum
+from quiltwork.proof.description import SCHEMA, Composition, compositions
 from quiltwork.proof.fields import Refused
 from quiltwork.proof.methods import enclose
+from quiltwork.proof.rooms import chains, worlds
 
+SUBJECTS = (SCHEMA, worlds.SCHEMA, chains.SCHEMA)  # what claims may be about
 Truth = bool | None
+ENOUGH = Fraction(1, 10**12)  # relative width of divergences that a type II error is made of
 GOLDEN = (math.sqrt(5) - 1) / 2
 
 
@@ -110,7 +116,10 @@ def judge(claim: Claim) -> Judgement:
     """Both statements of a claim."""
     log = _Log()
     try:
-        listed = compositions(claim.loss)
+        if claim.loss.get("schema") == chains.SCHEMA:
+            upper, lower = _secrets(claim, log)
+            return Judgement(upper, lower, tuple(log.lines), log.bits)
+        listed = (worlds.compositions if claim.loss.get("schema") == worlds.SCHEMA else compositions)(claim.loss)
         if claim.quantity == "beta":
             upper, lower = _beta(claim, listed, log)
         else:
@@ -124,6 +133,8 @@ def judge(claim: Claim) -> Judgement:
 def _epsilon(claim: Claim, listed: list[Composition], log: _Log) -> tuple[Truth, Truth]:
     with precision(BITS):
         delta = ball(claim.argument)
+    if claim.endless:
+        return True, some([_never(one, delta, log) for one in listed])
     low, high = claim.low, claim.high
     upper: Truth = True
     if high is not None and high < 0:
@@ -133,6 +144,67 @@ def _epsilon(claim: Claim, listed: list[Composition], log: _Log) -> tuple[Truth,
     if low <= 0:
         return upper, True
     return upper, some([log.ask(one, "lower", low, lambda found: _not_before(found, delta)) for one in listed])
+
+
+def _never(composition: Composition, delta: Any, log: _Log) -> Truth:
+    """Whether D is above delta at every epsilon: D falls to the mass that reveals the world."""
+    try:
+        with precision(BITS):
+            _, reveal = largest.of_composition(composition)
+            truth = True if composition.exact and reveal > delta else False if reveal < delta else None
+            words, log.bits = f"a mass of {shown(reveal)} reveals everything", BITS
+    except Refused as reason:
+        truth, words = None, str(reason)
+    log.lines.append(f"{composition}: {words}")
+    return truth
+
+
+def _secrets(claim: Claim, log: _Log) -> tuple[Truth, Truth]:
+    """Epsilon of the secrets of a chain at a delta: the largest leak at delta 0, else by a shift of what entries have.
+
+    An entry's epsilon e and delta d give its secrets kappa(e) and d (e^kappa - 1) / (e^e - 1), for every e; a release
+    that reads one entry alone attains that entry's own loss.
+
+    Reference: theory/pufferfish.md 3.6.
+    """
+    if claim.quantity != "epsilon" or claim.endless:
+        raise Refused("of secrets of a chain, a finite epsilon at a delta is judged")
+    low, high = claim.low, claim.high
+    with precision(BITS):
+        chain, log.bits = chains.Chain.read(claim.loss), BITS
+        own = [attrs.evolve(one, name=f"an entry, {one.name}") for one in chains.entries_own(claim.loss["loss"])]
+        bound = ball(claim.argument)
+        lower: Truth = True if low <= 0 else None
+        upper: Truth = True if high is None else None
+        if not claim.argument:
+            upper, lower = _leaked(chain, low, high, log)
+        if lower is None:
+            lower = some([log.ask(one, "lower", low, lambda found: _not_before(found, bound)) for one in own]) or None
+        if not claim.argument:
+            return upper, lower
+        square = gaussian_sum(own[0]) if lower is None and own[0].exact else None
+        if square:
+            found = chain.noisy_count(square, low)
+            log.lines.append(f"a count with Gaussian noise attains {shown(found)} at {float(low):.6g}")
+            lower = True if found > bound else None
+        entry = None if high is None else chain.inverse(high)
+        if entry is not None and high is not None:
+            room = bound * ball(entry).expm1() / ball(high).expm1()
+            log.lines.append(f"entries of {shown(entry)} leak at most {shown(high)}, and deltas up to {shown(room)}")
+            upper = every([log.ask(one, "upper", entry, lambda found: at_most(found, room)) for one in own]) or None
+    return upper, lower
+
+
+def _leaked(chain: chains.Chain, least: Fraction, most: Fraction | None, log: _Log) -> tuple[Truth, Truth]:
+    low, high, found = ball(least), None if most is None else ball(most), chain.leak()
+    log.lines.append(f"secrets leak at most {shown(found.high)}: {found.words}")
+    upper: Truth = True if high is None or found.high <= high else None
+    lower: Truth = True if low <= 0 else False if found.high < low else None
+    if found.low is not None:
+        log.lines.append(f"and {shown(found.low)} to who sees, with noise, the number of entries that a state favours")
+        upper = False if high is not None and found.low > high else upper
+        lower = True if found.low >= low else lower
+    return upper, lower
 
 
 def _delta(claim: Claim, listed: list[Composition], log: _Log) -> tuple[Truth, Truth]:
@@ -172,6 +244,10 @@ def _beta(claim: Claim, listed: list[Composition], log: _Log) -> tuple[Truth, Tr
     return upper, lower
 
 
+def _narrow(found: Enclosure) -> bool:
+    return bool(found.high - found.low <= ball(ENOUGH) * found.high)
+
+
 class _Test:
     """g(t) = 1 - D(log t) - t alpha of one composition."""
 
@@ -180,7 +256,9 @@ class _Test:
 
     def gain(self, epsilon: Fraction) -> Any:
         """A ball of g at t = e^epsilon."""
-        found = enclose(self.composition, epsilon, lambda one: False)
+        found = enclose(
+            self.composition, epsilon, lambda one: one.high - one.low <= ball(ENOUGH) * one.high, long=False
+        )
         self.log.bits = max(self.log.bits, found.bits)
         return 1 - found.low.union(found.high) - ball(epsilon).exp() * ball(self.alpha)
 

@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.proof import closed_forms, discrete_gaussians, finite, largest, renyi
+from quiltwork.proof import chords, closed_forms, discrete_gaussians, finite, largest, renyi
 from quiltwork.proof.balls import BITS, Enclosure, ball, precision
 from quiltwork.proof.description import Composition
 from quiltwork.proof.fields import Refused
@@ -30,7 +30,7 @@ METHODS: tuple[Method, ...] = (
     largest.judge,
     closed_forms.judge,
     discrete_gaussians.judge,
-    finite.judge,
+    finite.judge_few,
 )
 
 
@@ -40,7 +40,8 @@ def _by_contour(composition: Composition, epsilon: Fraction, decides: Decides) -
         return None
     divergence: Any = import_module(CONTOUR).divergence
     parts = [({"loss": dict(r.node), "direction": r.direction}, r.count) for r in composition.releases]
-    found, falls = None, largest.falls(composition, epsilon)
+    found: Enclosure | None = None
+    falls = largest.falls(composition, epsilon)
     for accuracy in CONTOUR_ACCURACIES:
         with precision(BITS):
             e = ball(epsilon)
@@ -49,7 +50,7 @@ def _by_contour(composition: Composition, epsilon: Fraction, decides: Decides) -
             break
         before, found = found, Enclosure.of(value, "contour sums in balls", 128, falls)
         if before is not None:
-            found = attrs.evolve(found, low=found.low.max(before.low), high=found.high.min(before.high))
+            found = _both(before, found)
         if decides(found):
             break
         if before is not None and not found.high - found.low < NO_BETTER * (before.high - before.low):
@@ -74,32 +75,58 @@ def _stated(composition: Composition, epsilon: Fraction, decides: Decides) -> En
     return Enclosure(below.low, above.high, words, max(above.bits, below.bits), None)
 
 
-def enclose(composition: Composition, epsilon: Fraction, decides: Decides) -> Enclosure:
-    """D(epsilon) between two ends by the first method that knows; Refused when none does."""
+def enclose(composition: Composition, epsilon: Fraction, decides: Decides, long: bool = True) -> Enclosure:
+    """D(epsilon) between two ends by the first method that knows, long lists and fine grids last; Refused if none."""
     if not composition.releases:
         return Enclosure(ball(0), ball(0), "nothing was released", 0, falls=False)
     if any(release.kind in STATED for release in composition.releases):
         return _stated(composition, epsilon, decides)
-    reasons = []
+    reasons: list[str] = []
     for method in METHODS:
-        try:
-            with precision(BITS):
-                found = method(composition, epsilon)
-        except InvalidParameter:
-            raise
-        except Refused as reason:
-            reasons.append(str(reason))
-            continue
-        except (ArithmeticError, ValueError):
-            reasons.append("numbers too large or too small to steer by")
-            continue
-        if found is not None and _finite(found):
-            return found if found.falls is not None else attrs.evolve(found, falls=largest.falls(composition, epsilon))
-    found = _by_contour(composition, epsilon, decides)
-    if found is not None and _finite(found):
+        short = _tried(method, composition, epsilon, reasons)
+        if short is not None:
+            return short
+    found: Enclosure | None = None
+    slower: list[Method] = [
+        lambda one, e: _by_contour(one, e, decides),
+        finite.judge,
+        lambda one, e: chords.judge(one, e, decides),
+    ]
+    if chords.first(composition):
+        slower = [slower[2], *slower[:2]]
+    for slow in slower if long or chords.first(composition) else slower[:2]:
+        now = _tried(slow, composition, epsilon, reasons)
+        found = now if found is None or now is None else _both(found, now)
+        if found is not None and decides(found):
+            break
+    if found is not None:
         return found
     kinds = ", ".join(dict.fromkeys(release.kind for release in composition.releases))
     raise Refused("; ".join(dict.fromkeys(reasons)) or f"no method for {kinds}")
+
+
+def _both(one: Enclosure, other: Enclosure) -> Enclosure:
+    return attrs.evolve(
+        other, low=other.low.max(one.low), high=other.high.min(one.high), falls=other.falls or one.falls
+    )
+
+
+def _tried(method: Method, composition: Composition, epsilon: Fraction, reasons: list[str]) -> Enclosure | None:
+    """What a method finds, or None and the reason."""
+    try:
+        with precision(BITS):
+            found = method(composition, epsilon)
+    except InvalidParameter:
+        raise
+    except Refused as reason:
+        reasons.append(str(reason))
+        return None
+    except (ArithmeticError, ValueError):
+        reasons.append("numbers too large or too small to steer by")
+        return None
+    if found is None or not _finite(found):
+        return None
+    return found if found.falls is not None else attrs.evolve(found, falls=largest.falls(composition, epsilon))
 
 
 def _finite(found: Enclosure) -> bool:

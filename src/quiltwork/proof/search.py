@@ -7,8 +7,9 @@ from typing import Any
 
 from quiltwork.errors import InvalidParameter
 from quiltwork.proof.claims import ARGUMENTS, SCHEMAS, Claim, claim
+from quiltwork.proof.judge import SUBJECTS
 
-LOSS, PROOFS = "quiltwork/loss/1", ("quiltwork/proof", "quiltwork/proof/1")
+PROOFS = ("quiltwork/proof", "quiltwork/proof/1")
 MAX_DEPTH = 60
 
 
@@ -37,7 +38,7 @@ def _walk(node: Any, place: str, loss: Any, asked: Mapping[str, Any], depth: int
         yield place or "proof", Claim.from_json(node.get("claim"))
         return
     here = node.get("loss")
-    loss = here if isinstance(here, Mapping) and here.get("schema") == LOSS else loss
+    loss = here if isinstance(here, Mapping) and here.get("schema") in SUBJECTS else loss
     numbers = {
         name: node[name]
         for name in set(ARGUMENTS.values())

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from quiltwork.cli.options import AsJson, single
-from quiltwork.errors import QuiltworkError
+from quiltwork.errors import InvalidParameter, QuiltworkError
 
 
 @single("quiltwork verify claim.json", "quiltwork verify report.html --digits 4")
@@ -58,7 +59,6 @@ def verify(
 
 def _read(file: Path) -> Any:
     from quiltwork.document.page import data_in
-    from quiltwork.errors import InvalidParameter
     from quiltwork.spec import loads
 
     try:
@@ -67,9 +67,10 @@ def _read(file: Path) -> Any:
         if kept is not None:
             return kept
         try:
-            return json.loads(text)
+            told = json.loads(text)
         except ValueError:
-            return loads(text).to_json()
+            return _of_object(loads(text))
+        return _of_object(loads(text)) if isinstance(told, dict) and told.get("schema") == DESIGN else told
     except OSError as problem:
         raise InvalidParameter("file", str(file), "a file that can be read", problem.strerror or "") from None
     except (ValueError, AttributeError, TypeError, RecursionError, QuiltworkError):
@@ -79,8 +80,8 @@ def _read(file: Path) -> Any:
 
 
 def _with_loss(document: Any, depth: int = 0) -> Any:
-    """Accounts of plans and of tables, by themselves or in a report: what they say of everything together, beside the
-    loss that their plan states.
+    """Accounts of plans, of tables and of worlds, by themselves or in a report: what they say of everything together,
+    beside the loss that their plan states.
     """
     if isinstance(document, list) and depth < MAX_DEPTH:
         return [_with_loss(one, depth + 1) for one in document]
@@ -90,6 +91,11 @@ def _with_loss(document: Any, depth: int = 0) -> Any:
     if schema in ACCOUNTS and "plan" in document:
         about = {name: document[name] for name in ("delta", "epsilon", "targets") if name in document}
         return {"loss": ACCOUNTS[schema](document["plan"]), **about}
+    if schema == WORLD:
+        try:
+            return _of_world(document)
+        except (KeyError, TypeError, ValueError, OverflowError):
+            raise InvalidParameter("the answer about a world", "incomplete", "what `quiltwork design` wrote") from None
     return {name: _with_loss(one, depth + 1) for name, one in document.items()}
 
 
@@ -107,7 +113,32 @@ def _of_tables(plan: Any) -> Any:
     return curve.to_prove().to_json()
 
 
+def _of_world(told: Any) -> Any:
+    """What was released before at its delta, and everything together with a designed table at its target."""
+    import numpy as np
+
+    from quiltwork.confounding.design.certificate import Counts
+    from quiltwork.confounding.design.task import claimed, together
+    from quiltwork.spec.files.world import world_from
+
+    release, target, made = world_from(told["world"]).release(), told.get("target"), told.get("design")
+    found = [{"loss": release.to_prove(), "delta": told["delta"], "epsilon": told["existing"]["epsilon"]}]
+    if made is not None:
+        odds = None if target["odds"] is None else Fraction(target["odds"])
+        loss = together(release, Counts(np.array(made["counts"]), made["bits"]), made["reads"])
+        found.append(claimed(loss, target["epsilon"], odds, Fraction(str(target["delta"]))))
+    return found
+
+
+def _of_object(made: Any) -> Any:
+    """A document: a design claims that it meets its target."""
+    from quiltwork.confounding.design.design import Design
+
+    return made.task.claims(made.table) if isinstance(made, Design) else made.to_json()
+
+
 MAX_DEPTH = 60
+WORLD, DESIGN = "quiltwork/design_view/1", "quiltwork/design/2"
 ACCOUNTS = {"quiltwork/account/1": _of_plan, "quiltwork/tables/1": _of_tables}
 
 

@@ -9,7 +9,9 @@ Reference: theory/confounding.md section 4.
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -23,13 +25,14 @@ from quiltwork.confounding.design.program import Problem
 from quiltwork.confounding.finite.channels import grouped, merged
 from quiltwork.confounding.finite.clusters import clustered
 from quiltwork.confounding.finite.joint import Joint, joint_of
-from quiltwork.confounding.finite.release import Release, WorstPair
+from quiltwork.confounding.finite.release import Release, WorstPair, described
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.curve import Curve
-from quiltwork.errors import InvalidParameter, Unreachable
+from quiltwork.errors import InvalidParameter, Unreachable, Unsupported
 from quiltwork.numbers.laws import laws
 from quiltwork.numbers.rounding import UNIT, up
 from quiltwork.numbers.stated import double_above, double_below, rational
+from quiltwork.proof.claims import claim
 
 if TYPE_CHECKING:
     from quiltwork.confounding.world import World
@@ -97,6 +100,19 @@ class Task:
 
     def after(self, table: Counts) -> WorstPair:
         """The curve of everything together; a table that tells nothing leaves what was released before."""
+        found = self._after(table)
+        found.described = partial(together, self.existing, table, self.reads)
+        return found
+
+    def claims(self, table: Counts) -> list[dict[str, Any]]:
+        """That everything together meets the target with this table, for `quiltwork verify`."""
+        if type(self) is not Task:
+            raise Unsupported(
+                "a claim after continuous outputs", "worlds of tables are judged", "keep design.to_json()"
+            )
+        return [claimed(together(self.existing, table, self.reads), self.epsilon, self.odds, self.exact_delta)]
+
+    def _after(self, table: Counts) -> WorstPair:
         if not table.silent:
             return WorstPair(self.joint.after(table.laws()), self.world.ordered)
         if self.existing.outputs > 1:
@@ -131,6 +147,23 @@ class Task:
         if not found.silent:
             return found
         return min(found, counted(self.cheapest(), bits), key=lambda table: self.price(table.channel))
+
+
+def together(existing: Release, table: Counts, reads: str) -> dict[str, Any]:
+    """What was released before and a new mechanism, in plain values, as a proof reads them."""
+    before = [(existing.table, "data")] if reads == "data and output" else existing.channels
+    return described(existing.world, [*before, (table.laws(), reads)])
+
+
+def claimed(loss: dict[str, Any], epsilon: float, odds: Fraction | None, delta: Fraction) -> dict[str, Any]:
+    """The claim that this is (epsilon, delta)-private; what no decimal says exactly is rounded up."""
+    up = Context(prec=40, rounding=ROUND_CEILING)
+    most = "0" if odds == 1 else repr(epsilon)
+    if odds is not None and odds > 1:
+        ratio = up.divide(Decimal(odds.numerator), Decimal(odds.denominator))
+        most = str(ratio.ln(Context(prec=50)).next_plus(up))
+    share = up.divide(Decimal(delta.numerator), Decimal(delta.denominator))
+    return claim(loss, "epsilon", str(share), ("0", most)).to_json()
 
 
 def _share(delta: Any) -> Fraction:

@@ -10,7 +10,7 @@ Reference: seed 000 Definition 1; theory/confounding.md sections 1 and 2.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING, Any
@@ -46,6 +46,13 @@ class WorstPair(Maximum):
 
     def __init__(self, laws: Laws, pairs: np.ndarray, method: str = METHOD, *, certified: bool = True) -> None:
         self.laws, self.pairs, self.method, self.certified = laws, pairs, method, certified
+        self.described: Callable[[], dict[str, Any]] | None = None  # where laws and pairs come from
+
+    def to_prove(self) -> dict[str, Any]:
+        """What a proof of its answers is about: the world, and every channel that was used."""
+        if self.described is not None:
+            return self.described()
+        raise Unsupported("a proof about laws of outputs", "it begins with the world", "prove the release itself")
 
     @cached_property
     def contrasts(self) -> list[FiniteTest]:
@@ -95,6 +102,16 @@ class Release(WorstPair):
         self.world, self.table, self.sizes, self.words = world, channel, tuple(sizes), words
         self._parts = None if parts is None else tuple(parts)
         super().__init__(world.laws.through(channel), world.ordered)
+
+    def to_prove(self) -> dict[str, Any]:
+        """What a proof of its answers is about: the world, and every channel that was used."""
+        return described(self.world, self.channels)
+
+    @property
+    def channels(self) -> list[tuple[Laws, str]]:
+        """Every channel with what it reads; one for all where they are not independent given the data."""
+        parts = self._parts if self._parts and same(independent(*self._parts), self.table) else (self.table,)
+        return [(part, "data") for part in parts]
 
     @property
     def channel(self) -> FloatArray:
@@ -207,6 +224,28 @@ class Release(WorstPair):
 
     def __repr__(self) -> str:
         return f"<Release of {self.words}: {self.outputs} joint outputs>"
+
+
+def described(world: World, channels: Sequence[tuple[Laws, str]]) -> dict[str, Any]:
+    """The plain description that a proof reads: tables of fractions, and what each channel reads."""
+    return {
+        "schema": "quiltwork/finite_world/1",
+        "laws": _texts(world.laws),
+        "channels": [
+            {"table": _texts(once), "times": times, "reads": reads}
+            for (once, times), reads in ((part.uses or (part, 1), reads) for part, reads in channels)
+        ],
+        "pairs": world.ordered.tolist(),
+    }
+
+
+def _texts(table: Laws) -> list[list[str]]:
+    """Fractions where they are known, else decimals between both ends, which a proof scales to sum to one."""
+    if table.exact is not None:
+        return [[str(entry) for entry in row] for row in table.exact]
+    if not table.exponents.any():
+        return [[repr(float(entry)) for entry in row] for row in table.values]
+    raise Unsupported("a proof about a computed table", "its decimals are too small", "prove the release itself")
 
 
 def _marginal(table: Laws, sizes: Sequence[int], index: int) -> Laws:

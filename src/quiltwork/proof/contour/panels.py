@@ -28,7 +28,7 @@ from quiltwork.proof.contour.balls import (
 from quiltwork.proof.contour.law import Decay, Explicit
 
 CELLS = 60
-INTEGRAL = 10_000  # products of balls that one integral is counted as
+INTEGRAL = 50_000  # products of balls that one integral is counted as
 
 
 class Panels(Explicit):

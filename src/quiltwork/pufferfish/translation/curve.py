@@ -275,6 +275,14 @@ class Leaks(BaseCurve):
         upper = np.asarray(self.loss.beta(alpha).upper) if self.translator.direct else 1.0 - alpha
         return Ends(lower, np.maximum(upper, lower), METHOD)
 
+    def to_prove(self) -> dict[str, Any]:
+        """What a proof of its answers is about: the chain, the secrets, and what every single entry loses."""
+        described = getattr(self.prior, "to_prove", None)
+        if described is None:
+            what, why = f"a proof about the secrets of {type(self.prior).__name__}", "those of Markov chains are judged"
+            raise Unsupported(what, why, "prove the loss of a single entry")
+        return {**described(self.secrets), "loss": self.loss.to_json()}
+
     def __repr__(self) -> str:
         return f"<Leaks of {self.loss} about the secrets of {self.prior}>"
 

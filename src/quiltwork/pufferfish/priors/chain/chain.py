@@ -27,6 +27,7 @@ from quiltwork.numbers.matrices import (
 )
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.pufferfish.prior import Atoms, ChainPrior, Translation
+from quiltwork.pufferfish.priors.chain.described import described
 from quiltwork.pufferfish.priors.chain.influence import (
     FEW_STATES,
     Place,
@@ -350,6 +351,8 @@ class MarkovChain(ChainPrior):
         if not isinstance(secrets, Secrets | None):
             raise InvalidParameter("secrets", secrets, "entry_values(...), joint_values(...) or function_values(...)")
         return asked_pairs(secrets, self.states, self.occurring, self.length, "states")
+
+    to_prove = described
 
     def __repr__(self) -> str:
         start = self.initial if isinstance(self.initial, str) else "given start"
