@@ -50,7 +50,9 @@ def test_hours_cost_by_their_number_and_totals_by_its_square():
     plan = hourly(100.0, 5, total=50.0)
     found = in_windows(plan.table, plan.queries, "person", "hour").rhos
     hour, total = Fraction(1, 2 * 100**2), Fraction(1, 2 * 50**2)
-    assert [float(one) for one in found] == pytest.approx([float(b * hour + b * b * total) for b in range(1, 6)], rel=1e-12)
+    assert [float(one) for one in found] == pytest.approx(
+        [float(b * hour + b * b * total) for b in range(1, 6)], rel=1e-12
+    )
     assert all(one >= b * hour + b * b * total for b, one in enumerate(found, 1))
 
 

@@ -402,9 +402,14 @@ class Patterns:
     @property
     def plain(self) -> bool:
         """Whether every tick has queries of its own, which a change of its row moves by one step each."""
-        count = len(self.queries)
-        single = all(len(moves) == 1 and all(q < count and d == 1 for q, d in moves[0]) for moves in self.moves)
+        single = all(len(moves) == 1 and all(d == 1 for _, d in moves[0]) for moves in self.moves)
         return single and all(exact for here in self._found for _, exact in here) and not self._alike[2]
+
+    @property
+    def apart(self) -> Patterns | None:
+        """The same with those queries alone that one tick touches: leaving out the others tells no more."""
+        own = tuple(query for i, query in enumerate(self.queries) if self._touching.get(i, 1) == 1)
+        return attrs.evolve(self, queries=own) if 0 < len(own) < len(self.queries) else None
 
     @property
     def contents(self) -> float:

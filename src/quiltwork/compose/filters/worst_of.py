@@ -45,9 +45,10 @@ class WorstOf:
     @classmethod
     def from_json(cls, value: Any) -> Self:
         """The inverse of to_json."""
-        if not isinstance(value, dict) or value.get("schema") != cls.schema or not isinstance(value.get("losses"), list):
+        listed = value.get("losses") if isinstance(value, dict) and value.get("schema") == cls.schema else None
+        if not isinstance(listed, list):
             raise InvalidParameter("loss", value, f"an object with schema {cls.schema!r} and losses")
-        return cls(tuple(map(Loss.from_json, value["losses"])))
+        return cls(tuple(map(Loss.from_json, listed)))
 
     def __str__(self) -> str:
         return f"worst of {len(self.losses)} losses"
