@@ -39,6 +39,7 @@ CLOSE, LEAST, DIGITS = 1e-4, 1e-12, 9  # of limits that are searched for
 
 def in_windows(table: Table, queries: Sequence[Query], person: str, when: str) -> InWindows:
     """rho of each number of neighbouring ticks: the most that a plan loses when the rows of such a window change."""
+    table.names((person, when), "person and when")
     patterns = patterns_of(table, queries, person, when, None)
     ticks = _rows(len(patterns.ticks))
     found, most = [], Fraction(0)
@@ -79,6 +80,7 @@ class _Kept:
     limits: tuple[Fraction, ...]
     contents: float = math.inf  # of a row: nothing is known of what will be asked
     plain: bool = False
+    apart: None = None
 
     @cached_property
     def profiles(self) -> list[Profile]:
@@ -112,7 +114,7 @@ def windows_filter(prior: Prior, epsilon: float, delta: float, shape: InWindows 
     rows = _rows(int(chain.length or 0))
     each = tuple(map(Fraction, range(1, rows + 1))) if shape is None else shape.rhos
     if len(each) != rows or not each[0]:
-        raise InvalidParameter("expects", f"a plan of {len(each)} ticks", f"one that reads each of {rows} ticks")
+        raise InvalidParameter("expects", f"a plan of {len(each)} ticks", f"one that reads rows of {rows} ticks")
     shares = [one / each[0] for one in each]
 
     def limits(rho: float) -> Cost:
