@@ -21,7 +21,6 @@ from quiltwork.compose.loss import Loss
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.joined.windows import in_windows, keeps_secrets, spent_on_rows, windows_filter
 from quiltwork.ledger.chain.entries import canonical, parsed
 from quiltwork.pufferfish.budget import keeps, per_entry_filter, spent_on_secrets
 from quiltwork.pufferfish.guarantee import guarantee
@@ -97,6 +96,8 @@ class Correlated:
 
     def windows(self, epsilon: float, delta: float, expects: Any = None) -> WindowsFilter:
         """The filter that pays for windows of rows; its limits have the shape of what the budget expects."""
+        from quiltwork.joined.windows import windows_filter
+
         prior, secrets = self.laws()
         if self.person is None or secrets is not None:
             raise InvalidParameter(
@@ -112,6 +113,8 @@ class Correlated:
         """Whether what a filter keeps for entries keeps the secrets at this limit."""
         prior, secrets = self.laws()
         if isinstance(kept, WindowsFilter):
+            from quiltwork.joined.windows import keeps_secrets
+
             return keeps_secrets(kept, prior, epsilon, delta or 0.0)
         return keeps(kept, prior, epsilon, delta, secrets)
 
@@ -146,6 +149,8 @@ class Correlated:
         return priced(plan.to(ReplaceOne(frozenset((self.person, self.when)))).curve)
 
     def _windows_of(self, plan: PlanGuarantee) -> InWindows:
+        from quiltwork.joined.windows import in_windows
+
         if plan.contribution is not None:
             raise Unsupported(
                 "windows of a plan whose contribution is bounded", "a row that changes may push out another one",
@@ -177,6 +182,8 @@ class Correlated:
 def _epsilon(about: str, kept: Filter, spent: Cost, epsilon: float, delta: float | None) -> float:
     prior, secrets = Correlated(**parsed(about)).laws()
     if isinstance(kept, WindowsFilter):
+        from quiltwork.joined.windows import spent_on_rows
+
         return spent_on_rows(kept, spent, prior, epsilon, delta or 0.0)
     return spent_on_secrets(kept, spent, prior, epsilon, delta, secrets)
 
