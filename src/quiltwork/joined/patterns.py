@@ -408,8 +408,18 @@ class Patterns:
     @property
     def apart(self) -> Patterns | None:
         """The same with those queries alone that one tick touches: leaving out the others tells no more."""
-        own = tuple(query for i, query in enumerate(self.queries) if self._touching.get(i, 1) == 1)
-        return attrs.evolve(self, queries=own) if 0 < len(own) < len(self.queries) else None
+        count, own = len(self.queries), [i for i in range(len(self.queries)) if self._touching.get(i, 1) == 1]
+        if not 0 < len(own) < count:
+            return None
+        place = {shift * count + i: shift * len(own) + n for n, i in enumerate(own) for shift in (0, 1)}
+        found = attrs.evolve(self, queries=tuple(self.queries[i] for i in own))
+        kept = (
+            ((tuple((place[q], d) for q, d in moved if q in place), exact) for moved, exact in here)
+            for here in self._found
+        )
+        # nothing is searched for again: these are the changes of rows, as far as these queries see them
+        found.__dict__["_found"] = tuple(tuple(one for one in dict.fromkeys(here) if one[0]) for here in kept)
+        return found
 
     @property
     def contents(self) -> float:
