@@ -14,6 +14,7 @@ from quiltwork.compose.filters.windows import InWindows
 from quiltwork.errors import BudgetExceeded, InvalidParameter, InvalidPlan, Unsupported
 from quiltwork.joined.windows import in_windows, keeps_secrets, spent_on_rows, windows_filter
 from quiltwork.ledger import Ledger
+from quiltwork.report.pages.budget_history import said
 from quiltwork.spec import parse_budgets
 
 DELTA, HOURS = 1e-6, 24
@@ -109,6 +110,8 @@ def test_table_plans_are_taken_four_times_as_often(ledger):
     with pytest.raises(BudgetExceeded, match="epsilon"):
         ledger.spend("b", plan)
     assert [one.unit for one in first.amounts][:2] == ["epsilon at delta 1e-06", "rho of one row of one person"]
+    (spend, *_) = [one for one in ledger.history("b") if one.kind == "spend"]
+    assert "windows of up to 24 rows" in said(spend.content["loss"])
     assert ledger.verify().holds
 
 

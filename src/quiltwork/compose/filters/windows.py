@@ -101,7 +101,7 @@ class WindowsFilter(Filter):
 
     def amounts(self, left: Cost) -> tuple[tuple[str, Fraction, Fraction], ...]:
         """Of single rows, and of the length of window that is fullest."""
-        fullest = min(range(len(left)), key=lambda i: left[i] / self.limit[i])
+        fullest = min(range(len(left)), key=lambda i: (round(float(left[i] / self.limit[i]), 9), -i))
         return tuple((_unit(i), self.limit[i], left[i]) for i in sorted({0, fullest}))
 
     def shown(self, cost: Cost, *, left: bool = False, digits: int = 6) -> str:
