@@ -85,6 +85,11 @@ def test_limits_keep_the_secrets_and_hardly_less_would(stay, epsilon):
     assert 0.8 * epsilon < told.upper <= epsilon
 
 
+def test_rows_without_a_secret_have_a_limit_all_the_same():
+    fixed = pf.MarkovChain([[1.0, 0.0], [0.0, 1.0]], initial=[1.0, 0.0], length=3)
+    assert 1e5 < windows_filter(fixed, 1.0, DELTA).limit[0] < 1e8
+
+
 def test_what_was_spent_rises_to_the_limit():
     prior = chain(length=8)
     kept = windows_filter(prior, 1.0, DELTA)

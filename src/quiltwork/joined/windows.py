@@ -34,6 +34,7 @@ from quiltwork.tables.schema.table import Table
 
 MOST_ROWS = 200  # of one person: as many numbers are kept with every release
 NEARLY = 1e-6  # by which another release may bound limits differently
+MOST_RHO = 1e6
 CLOSE, LEAST, DIGITS = 3e-4, 1e-12, 9  # of limits that are searched for
 
 
@@ -120,11 +121,13 @@ def windows_filter(prior: Prior, epsilon: float, delta: float, shape: InWindows 
     def limits(rho: float) -> Cost:
         return tuple(Fraction(short(Fraction(rho) * one, left=True, digits=DIGITS)) for one in shares)
 
+    goal = delta * (1.0 - 1e-12)  # of the quotients that are rounded
+
     def coupled(rho: float) -> float:
-        return told(chain, limits(rho)).revealed(epsilon) / delta
+        return told(chain, limits(rho)).revealed(epsilon) / goal
 
     def whole(rho: float) -> float:
-        return float(told(chain, limits(rho)).delta(epsilon).upper) / delta
+        return float(told(chain, limits(rho)).delta(epsilon).upper) / goal
 
     start = epsilon**2 / (4 * (epsilon - math.log(delta)))  # about that of independent rows
     most = _largest(coupled, start)
@@ -147,6 +150,8 @@ def _largest(share: Callable[[float], float], start: float) -> float:
             return 0.0
     while low == high and share(4 * low) <= 1.0:
         low = high = 4 * low
+        if low > MOST_RHO:  # there is nothing to be told
+            return low
     high = high if high > low else 4 * low
 
     def over(place: float) -> float:
