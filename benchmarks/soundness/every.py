@@ -22,6 +22,7 @@ from benchmarks.soundness.rooms import (
     ledger_events,
     ledger_filters,
     ledger_odometers,
+    ledger_windows,
     losses,
     losses_batches,
     losses_composed,
@@ -60,7 +61,7 @@ _ROOMS = (
     regions, regions_outer, tables, tables_notions, tables_persons, tables_published, tables_sessions,
     pufferfish, pufferfish_small, pufferfish_noise, pufferfish_gaussian, confounding, mechanisms, mechanisms_samplers,
     game, audit_scores, joined, ledger, ledger_blocks, ledger_events, ledger_filters, ledger_odometers,
-    spec, report, data,
+    ledger_windows, spec, report, data,
 )  # fmt: skip
 KINDS: dict[str, Kind] = {kind.title: kind for room in _ROOMS for kind in room.KINDS}
 

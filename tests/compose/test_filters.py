@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mpmath import mp
 from scipy.special import ndtr
 from tests.examples import examples
 
@@ -616,3 +617,16 @@ def test_amounts_in_words():
     assert gdp_filter(1).shown((Fraction(9, 100),)) == "mu^2 0.09"
     assert renyi_filter(8, 1).shown((TENTH, Fraction(0))) == "divergence 0.1 at order 8"
     assert renyi_filter(8, 1, 0.1).shown((TENTH, TENTH)) == "divergence 0.1 at order 8, reveal 0.1"
+
+
+def test_one_order_says_no_less_of_a_small_spend():
+    """What docs/ledger.md says: after one gaussian(40) the Rényi filter reads 0.916, and 0.637 is really possible."""
+    kept = filter_for("renyi", 2.0, 1e-6)
+    spent = kept.cost(qw.gaussian(40.0))
+    assert kept.epsilon(spent, 1e-6) == pytest.approx(0.916, abs=1e-3)
+    p = mp.mpf("1.2251890799077379e-05")
+    q = p * mp.exp(-mp.mpf("0.7230769230769231"))
+    for one, two in ((p, q), (q, p)):
+        mean = one**kept.order * two ** (1 - kept.order) + (1 - one) ** kept.order * (1 - two) ** (1 - kept.order)
+        assert mp.log(mean) / (kept.order - 1) <= mp.mpf(spent[0].numerator) / spent[0].denominator
+    assert mp.log((p - mp.mpf("1e-6")) / q) > 0.637

@@ -7,6 +7,7 @@ import numpy as np
 import quiltwork as qw
 from quiltwork import confounding, pufferfish
 from quiltwork.compose.filters.opening import filter_for
+from quiltwork.compose.filters.windows import InWindows, WindowsFilter
 from quiltwork.compose.filters.worst_of import WorstOf
 from quiltwork.confounding.papers.penalty import Penalised
 from quiltwork.mechanisms import Noise
@@ -39,6 +40,8 @@ def curves():
         *(filter_for(kind, 1.0, 1e-6) for kind in ("pure", "zcdp", "renyi", "gdp", "several_orders")),
         filter_for("several_orders", 1.0, 1e-6).chosen_for(qw.gaussian(40.0)),
         WorstOf((qw.pure(0.5), 3 * qw.gaussian(4.0))),
+        InWindows.of((Fraction(1, 8), Fraction(1, 4))),
+        WindowsFilter((Fraction(1, 8), Fraction(1, 4))),
     ]
 
 

@@ -402,9 +402,24 @@ class Patterns:
     @property
     def plain(self) -> bool:
         """Whether every tick has queries of its own, which a change of its row moves by one step each."""
-        count = len(self.queries)
-        single = all(len(moves) == 1 and all(q < count and d == 1 for q, d in moves[0]) for moves in self.moves)
+        single = all(len(moves) == 1 and all(d == 1 for _, d in moves[0]) for moves in self.moves)
         return single and all(exact for here in self._found for _, exact in here) and not self._alike[2]
+
+    @property
+    def apart(self) -> Patterns | None:
+        """The same with those queries alone that one tick touches: leaving out the others tells no more."""
+        count, own = len(self.queries), [i for i in range(len(self.queries)) if self._touching.get(i, 1) == 1]
+        if not 0 < len(own) < count:
+            return None
+        place = {shift * count + i: shift * len(own) + n for n, i in enumerate(own) for shift in (0, 1)}
+        found = attrs.evolve(self, queries=tuple(self.queries[i] for i in own))
+        kept = (
+            ((tuple((place[q], d) for q, d in moved if q in place), exact) for moved, exact in here)
+            for here in self._found
+        )
+        # nothing is searched for again: these are the changes of rows, as far as these queries see them
+        found.__dict__["_found"] = tuple(tuple(one for one in dict.fromkeys(here) if one[0]) for here in kept)
+        return found
 
     @property
     def contents(self) -> float:

@@ -12,12 +12,13 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.joined.coupling import numbers_apart, survival
+from quiltwork.joined.noisy_total import noisy_totals
 from quiltwork.joined.patterns import Patterns
 from quiltwork.joined.propagation import Propagation
 from quiltwork.joined.revealing import REVEALED, Revealed, windows
 from quiltwork.joined.sides import Sides
 from quiltwork.joined.under_prior import Correlated
-from quiltwork.joined.weighted_sum import WeightedSum
+from quiltwork.joined.weighted_sum import Floor, weighted_sums
 from quiltwork.pufferfish.priors.chain.chain import MarkovChain
 
 MOST_TERMS = 2_000_000  # windows over all entries; of longer sides the rest counts as everything
@@ -50,8 +51,10 @@ class AlongChain(Correlated):
         return known and len(self.told) == self.sides.length and self.patterns.plain
 
     @cached_property
-    def floor(self) -> WeightedSum | None:
-        return WeightedSum(self) if WeightedSum.fits(self) else None
+    def floors(self) -> tuple[Floor, ...]:
+        alone = self.patterns.apart
+        own = () if alone is None else AlongChain(alone, self.chain).floors
+        return (*own, *weighted_sums(self), *noisy_totals(self))
 
     # ---- windows
 

@@ -20,7 +20,7 @@ from quiltwork.compose.loss import Loss
 from quiltwork.curves.from_delta import FARTHEST, FromDelta
 from quiltwork.joined.patterns import Patterns
 from quiltwork.joined.revealing import Revealed
-from quiltwork.joined.weighted_sum import WeightedSum
+from quiltwork.joined.weighted_sum import Floor
 from quiltwork.kinds import not_written
 from quiltwork.numbers.rounding import down, up
 from quiltwork.numbers.stated import Stated
@@ -64,9 +64,9 @@ class Correlated(ABC):
         return ()
 
     @property
-    def floor(self) -> WeightedSum | None:
-        """What a weighted sum of the releases of several ticks tells, where that is known."""
-        return None
+    def floors(self) -> tuple[Floor, ...]:
+        """What releases of several ticks tell together, where that is known."""
+        return ()
 
     def cost(self, number: int, c: float) -> float:
         """e(W) of a profile: the least e with delta_W(e) <= c (e^e - 1)."""
@@ -247,15 +247,16 @@ class UnderPrior(FromDelta):
         found = FromDelta._lower_delta(self, epsilon)
         for loss in self._attained:
             found = np.maximum(found, np.ravel(loss.delta(epsilon).lower))
-        floor = self.law.floor
-        return found if floor is None else np.maximum(found, floor.delta(epsilon))
+        for floor in self.law.floors:
+            found = np.maximum(found, floor.delta(epsilon))
+        return found
 
     def _lower_epsilon(self, delta: FloatArray) -> FloatArray:
         found = np.zeros_like(delta)
         for loss in self._attained:
             found = np.maximum(found, np.ravel(loss.epsilon(delta).lower))
-        if self.law.floor is not None:
-            found = np.where(delta > 0.0, np.maximum(found, self.law.floor.epsilon(delta)), found)
+        for floor in self.law.floors:
+            found = np.maximum(found, floor.epsilon(delta))
         if self.law.attained and bool(np.any(delta == 0.0)):
             found = np.where(delta == 0.0, np.maximum(found, self.pure * (1.0 - ATTAINED) - ATTAINED), found)
         return found

@@ -15,8 +15,10 @@ Reference: theory/joining.md section 2, table ("lower") and Algorithm (5).
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import attrs
 import numpy as np
 from scipy.special import ndtr
 
@@ -32,19 +34,12 @@ THRESHOLDS, WEIGHTS = 400, (0.25, 0.5, 0.75, 1.0)  # powers of the correlation t
 SLACK = 1e-10  # relative: what the chances of sequences and normal tails may be wrong by together
 
 
-class WeightedSum:
-    """P(S > s | u) and P(S > s | v) at many thresholds, for an entry and the ticks around it."""
+@attrs.frozen(eq=False)
+class Floor:
+    """The chances of some events, each given one value of an entry (rounded down) and given another one (up)."""
 
-    def __init__(self, law: AlongChain) -> None:
-        self.above, self.below = _tails(law)
-
-    @staticmethod
-    def fits(law: AlongChain) -> bool:
-        """Whether every tick has Gaussian releases of its own, and all that is told is what the states are."""
-        if not law.attained:
-            return False
-        ticks = range(law.sides.length)
-        return all(_mu(law, tick) > 0.0 for tick in ticks)
+    above: FloatArray
+    below: FloatArray
 
     def delta(self, epsilon: FloatArray) -> FloatArray:
         """A lower end."""
@@ -52,11 +47,17 @@ class WeightedSum:
         return np.asarray(np.maximum((self.above - grown * self.below).max(axis=1), 0.0))
 
     def epsilon(self, delta: FloatArray) -> FloatArray:
-        """A lower end: log((P - delta) / Q), where delta is above 0."""
+        """A lower end: log((P - delta) / Q)."""
         room = np.maximum(self.above - delta[:, None], 0.0)
         with np.errstate(divide="ignore"):
             found = np.log(room) - np.log(self.below)
         return np.asarray(np.maximum(found.max(axis=1) - SLACK, 0.0))
+
+
+def weighted_sums(law: AlongChain) -> Iterator[Floor]:
+    """Where every tick has Gaussian releases of its own, and all that is told is what the states are."""
+    if law.attained and all(_mu(law, tick) > 0.0 for tick in range(law.sides.length)):
+        yield Floor(*_tails(law))
 
 
 def _mu(law: AlongChain, tick: int) -> float:

@@ -1,7 +1,7 @@
 """Filters by name, by their amounts, by a loss, or as large as an (epsilon, delta) allows; and how they are stored.
 
-Reference: theory/granularity.md section 3.2; the theorems are in kinds.py, renyi.py, several_orders.py, units.py and
-counted.py.
+Reference: theory/granularity.md section 3.2; the theorems are in kinds.py, renyi.py, several_orders.py, units.py,
+windows.py and counted.py.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from quiltwork.compose.filters.kinds import GaussianFilter, PureFilter, ZeroConc
 from quiltwork.compose.filters.renyi import LEAST_ORDER, MOST_ORDER, OrdersFilter, RenyiFilter
 from quiltwork.compose.filters.several_orders import SeveralOrdersFilter, several_orders_filter
 from quiltwork.compose.filters.units import UnitsFilter, units_filter
+from quiltwork.compose.filters.windows import WindowsFilter
 from quiltwork.compose.loss import Loss
 from quiltwork.compose.scaling import is_symmetric
 from quiltwork.errors import InvalidParameter, NotCertified, Unreachable, Unsupported
@@ -45,6 +46,7 @@ __all__ = [
     "RenyiFilter",
     "SeveralOrdersFilter",
     "UnitsFilter",
+    "WindowsFilter",
     "ZeroConcentratedFilter",
     "added",
     "bounded",
@@ -62,6 +64,7 @@ __all__ = [
 
 Kind = TypeVar("Kind", bound=Filter)
 KINDS = ("pure", "zcdp", "renyi", "gdp", "several_orders")
+STORED = (*KINDS, UnitsFilter.kind, WindowsFilter.kind)
 LIMITS = {"approximate": ("epsilon", "delta"), "pure": ("epsilon",), "zcdp": ("rho",), "gdp": ("mu",)}
 FILTERS = {
     "approximate": ("several_orders", "renyi", "zcdp", "gdp", "pure"),  # the first one by default
@@ -243,8 +246,8 @@ def filter_from_json(value: Any) -> Filter:
     if not isinstance(value, dict) or value.get("schema") != SCHEMA:
         raise InvalidParameter("filter", value, f"an object with schema {SCHEMA!r}")
     kind, limit = value.get("kind"), value.get("limit")
-    if kind not in (*KINDS, UnitsFilter.kind):
-        raise InvalidParameter("kind", kind, "one of " + ", ".join(map(repr, (*KINDS, UnitsFilter.kind))))
+    if kind not in STORED:
+        raise InvalidParameter("kind", kind, "one of " + ", ".join(map(repr, STORED)))
     if set(value) - {"schema", "kind", "limit"} != set(OWN_FIELDS.get(kind, ())):
         raise InvalidParameter("filter", sorted(value), "given with exactly its own fields")
     amounts = _amounts("limit", limit)
@@ -255,10 +258,11 @@ def filter_from_json(value: Any) -> Filter:
         return SeveralOrdersFilter(amounts, reveal, value["orders"], weights)
     if kind == UnitsFilter.kind:
         return UnitsFilter(amounts, Loss.from_json(value["loss"]))
-    leaves: dict[str, type[PureFilter | ZeroConcentratedFilter | GaussianFilter]] = {
+    leaves: dict[str, type[PureFilter | ZeroConcentratedFilter | GaussianFilter | WindowsFilter]] = {
         "pure": PureFilter,
         "zcdp": ZeroConcentratedFilter,
         "gdp": GaussianFilter,
+        "windows": WindowsFilter,
     }
     return leaves[kind](amounts)
 
@@ -269,5 +273,7 @@ def _amounts(name: str, value: Any) -> Cost:
     return tuple(map(Fraction, value))
 
 
-for _filter in (PureFilter, ZeroConcentratedFilter, GaussianFilter, RenyiFilter, SeveralOrdersFilter, UnitsFilter):
+for _filter in (
+    PureFilter, ZeroConcentratedFilter, GaussianFilter, RenyiFilter, SeveralOrdersFilter, UnitsFilter, WindowsFilter,
+):  # fmt: skip
     document("filter/1", plain=True, read=filter_from_json)(_filter)

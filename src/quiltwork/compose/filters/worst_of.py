@@ -10,15 +10,13 @@ Reference: theory/joining.md sections 1 (Theorem 1, representation 4) and 3.3.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import attrs
 
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
-
-SCHEMA = "quiltwork/worst_of/1"
 
 
 def _losses(given: Any) -> tuple[Loss, ...]:
@@ -33,28 +31,24 @@ def _losses(given: Any) -> tuple[Loss, ...]:
 class WorstOf:
     """Losses one of which any pair of neighbours has."""
 
+    schema: ClassVar[str] = "quiltwork/worst_of/1"
     losses: tuple[Loss, ...] = attrs.field(converter=_losses)
 
-    def __mul__(self, times: int) -> WorstOf:
+    def __mul__(self, times: int) -> Self:
         """So many runs of the same plan: a pair of neighbours has the same vector each time."""
-        return WorstOf(tuple(times * one for one in self.losses))
+        return type(self)(tuple(times * one for one in self.losses))
 
     def to_json(self) -> dict[str, Any]:
         """Tagged and versioned."""
-        return {"schema": SCHEMA, "losses": [one.to_json() for one in self.losses]}
+        return {"schema": self.schema, "losses": [one.to_json() for one in self.losses]}
 
     @classmethod
-    def from_json(cls, value: Any) -> WorstOf:
+    def from_json(cls, value: Any) -> Self:
         """The inverse of to_json."""
-        if not isinstance(value, dict) or value.get("schema") != SCHEMA or not isinstance(value.get("losses"), list):
-            raise InvalidParameter("loss", value, f"an object with schema {SCHEMA!r} and losses")
-        return cls(tuple(map(Loss.from_json, value["losses"])))
+        listed = value.get("losses") if isinstance(value, dict) and value.get("schema") == cls.schema else None
+        if not isinstance(listed, list):
+            raise InvalidParameter("loss", value, f"an object with schema {cls.schema!r} and losses")
+        return cls(tuple(map(Loss.from_json, listed)))
 
     def __str__(self) -> str:
         return f"worst of {len(self.losses)} losses"
-
-
-def stated_from_json(value: Any) -> Loss | WorstOf:
-    """A stored loss, or the losses of a plan."""
-    is_plan = isinstance(value, dict) and value.get("schema") == SCHEMA
-    return WorstOf.from_json(value) if is_plan else Loss.from_json(value)

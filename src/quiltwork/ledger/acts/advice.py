@@ -14,7 +14,8 @@ from fractions import Fraction
 
 from quiltwork.compose.filters.opening import filter_for
 from quiltwork.compose.filters.several_orders import SeveralOrdersFilter
-from quiltwork.compose.filters.worst_of import WorstOf, stated_from_json
+from quiltwork.compose.filters.windows import stated_from_json
+from quiltwork.compose.filters.worst_of import WorstOf
 from quiltwork.compose.loss import Loss, compose
 from quiltwork.errors import BudgetExceeded, QuiltworkError
 from quiltwork.ledger.book.terms import Terms

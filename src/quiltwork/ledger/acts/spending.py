@@ -166,7 +166,7 @@ def _guaranteed(terms: Terms, given: Guarantee) -> Loss | WorstOf:
             "prior=... and spend the loss of one entry",
         )
     if terms.about is not None and isinstance(given, PlanGuarantee):
-        return priced(terms.about.entry(given).curve)
+        return terms.about.paid(given, terms.filter)
     protects, where, _ = terms.paid
     known = notion_of(terms.notion)
     if isinstance(given, PlanGuarantee) and known is not None and given.notion != known:

@@ -319,8 +319,7 @@ def balance_of(book: Book, account: Account, now: datetime, block: str | None) -
         kept = terms.filter
         chosen = None if block is None or terms.blocks is None else terms.blocks.chosen(words.name("block", block))
         gone, over = rules.used(book, account, chosen), rules.room(book, account, chosen)
-        whose = "" if terms.about is None else " of one entry"
-        counted = [(unit + whose, most, rest) for unit, most, rest in kept.amounts(over)]
+        counted = [(unit + terms.whose, most, rest) for unit, most, rest in kept.amounts(over)]
         epsilon, whole = terms.epsilon(gone), terms.limit.epsilon
         if epsilon is not None and whole is not None:
             at, most = terms.limit.delta, typed(whole)

@@ -15,13 +15,14 @@ import attrs
 from quiltwork.compose.dominance import Ladders
 from quiltwork.compose.filters.costs import Cost
 from quiltwork.compose.filters.filter import Filter
+from quiltwork.compose.filters.windows import InWindows, WindowsFilter
 from quiltwork.compose.filters.worst_of import WorstOf
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.curve import Curve
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.ledger.chain.entries import canonical, parsed
-from quiltwork.pufferfish.budget import spent_on_secrets
+from quiltwork.pufferfish.budget import keeps, per_entry_filter, spent_on_secrets
 from quiltwork.pufferfish.guarantee import guarantee
 from quiltwork.pufferfish.prior import Prior
 from quiltwork.pufferfish.secrets import EntryValues, Secrets
@@ -88,6 +89,35 @@ class Correlated:
         secrets = self.laws()[1]
         return str(getattr(EntryValues() if secrets is None else secrets, "words", "the secrets"))
 
+    def filter(self, kind: Any, epsilon: float, delta: float | None, order: Any, reveal: float) -> Filter:
+        """The filter of losses for one entry that keeps the secrets at this limit."""
+        prior, secrets = self.laws()
+        return per_entry_filter(prior, epsilon, delta, secrets, kind=kind, order=order, reveal=reveal)
+
+    def windows(self, epsilon: float, delta: float, expects: Any = None) -> WindowsFilter:
+        """The filter that pays for windows of rows; its limits have the shape of what the budget expects."""
+        from quiltwork.joined.windows import windows_filter
+
+        prior, secrets = self.laws()
+        if self.person is None or secrets is not None:
+            raise InvalidParameter(
+                "filter", WindowsFilter.kind, "for the value of each single row, with person=... and when=...",
+                "it pays for neighbouring rows of one person",
+            )  # fmt: skip
+        plan = expects.guarantee() if isinstance(expects, Plan) else expects
+        if plan is not None and not isinstance(plan, PlanGuarantee):
+            raise InvalidParameter("expects", expects, "a table plan or its guarantee", "it gives windows their shares")
+        return windows_filter(prior, epsilon, delta, None if plan is None else self._windows_of(plan))
+
+    def keeps(self, kept: Filter, epsilon: float, delta: float | None) -> bool:
+        """Whether what a filter keeps for entries keeps the secrets at this limit."""
+        prior, secrets = self.laws()
+        if isinstance(kept, WindowsFilter):
+            from quiltwork.joined.windows import keeps_secrets
+
+            return keeps_secrets(kept, prior, epsilon, delta or 0.0)
+        return keeps(kept, prior, epsilon, delta, secrets)
+
     def told(self, loss: Loss) -> Guarantee:
         """What a loss for one entry tells about the secrets."""
         prior, secrets = self.laws()
@@ -102,15 +132,31 @@ class Correlated:
         """All of it as a text."""
         return canonical(self.to_json())
 
-    def entry(self, plan: PlanGuarantee) -> PlanGuarantee:
-        """The guarantee of a plan derived anew for one row of one person: its person and its tick unchanged."""
+    def paid(self, plan: PlanGuarantee, kept: Filter | None) -> Loss | WorstOf:
+        """What a plan is priced by: derived anew for one row of one person, its person and its tick unchanged.
+
+        Where windows are paid for, it is what the plan loses in each length of window.
+        """
+        if isinstance(kept, WindowsFilter):
+            found = self._windows_of(plan)
+            return found if any(found.rhos) else Loss(())
         if self.person is None or self.when is None:
             raise Unsupported(
                 "a table plan in this budget about secrets",
                 "which column says whose row it is, and which one orders the rows, was not said when it was opened",
                 "open it with prior=..., person=... and when=..., or spend the loss of one entry",
             )
-        return plan.to(ReplaceOne(frozenset((self.person, self.when))))
+        return priced(plan.to(ReplaceOne(frozenset((self.person, self.when)))).curve)
+
+    def _windows_of(self, plan: PlanGuarantee) -> InWindows:
+        from quiltwork.joined.windows import in_windows
+
+        if plan.contribution is not None:
+            raise Unsupported(
+                "windows of a plan whose contribution is bounded", "a row that changes may push out another one",
+                "bound the rows before they become the table",
+            )  # fmt: skip
+        return in_windows(plan.table, plan.queries, str(self.person), str(self.when))
 
     def of_plan(self, plan: Plan) -> Guarantee:
         """What a whole plan tells about the secrets, windows of rows and all."""
@@ -135,6 +181,10 @@ class Correlated:
 @lru_cache(maxsize=256)
 def _epsilon(about: str, kept: Filter, spent: Cost, epsilon: float, delta: float | None) -> float:
     prior, secrets = Correlated(**parsed(about)).laws()
+    if isinstance(kept, WindowsFilter):
+        from quiltwork.joined.windows import spent_on_rows
+
+        return spent_on_rows(kept, spent, prior, epsilon, delta or 0.0)
     return spent_on_secrets(kept, spent, prior, epsilon, delta, secrets)
 
 

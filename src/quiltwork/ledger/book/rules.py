@@ -26,7 +26,7 @@ from typing import Any, Final
 import attrs
 
 from quiltwork.compose.filters.opening import Cost, Filter, added
-from quiltwork.compose.filters.worst_of import stated_from_json
+from quiltwork.compose.filters.windows import stated_from_json
 from quiltwork.errors import AccessDenied, AlreadyRun, BudgetExceeded, InvalidParameter, NotOpen, Unsupported
 from quiltwork.kinds import document
 from quiltwork.ledger import names as words
@@ -35,7 +35,6 @@ from quiltwork.ledger.book.book import Account, Book, Charge, Principal, Reserva
 from quiltwork.ledger.book.rights import OWN
 from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.chain.entries import moment, parsed
-from quiltwork.pufferfish.budget import keeps
 
 Who = tuple[str, str]  # a principal's name, and which of its tokens was shown
 ROLES: Final = ("viewer", "spender", "admin")
@@ -270,8 +269,7 @@ def check_translation(terms: Terms) -> None:
     """InvalidParameter when what is paid per entry does not keep the limit of a budget about secrets."""
     if terms.about is None or terms.filter is None:
         return
-    prior, secrets = terms.about.laws()
-    if not keeps(terms.filter, prior, float(terms.limit.epsilon or 0.0), terms.limit.delta, secrets):
+    if not terms.about.keeps(terms.filter, float(terms.limit.epsilon or 0.0), terms.limit.delta):
         given = terms.filter.shown(terms.filter.limit)
         raise InvalidParameter("filter", given, f"one that keeps the secrets at {terms.limit}")
 

@@ -17,6 +17,7 @@ from quiltwork.compose.filters.opening import (
     LIMITS,
     Cost,
     Filter,
+    WindowsFilter,
     filter_below,
     filter_from_json,
     units_filter,
@@ -34,7 +35,6 @@ from quiltwork.ledger.book.rights import Rights
 from quiltwork.ledger.chain.entries import moment, stamp
 from quiltwork.numbers.digits import at_most, single
 from quiltwork.numbers.stated import typed
-from quiltwork.pufferfish.budget import per_entry_filter
 from quiltwork.pufferfish.prior import ENTRY
 from quiltwork.pufferfish.secrets import EntryValues
 from quiltwork.tables.plan import Plan
@@ -92,10 +92,7 @@ class Limit:
             raise InvalidParameter("order and reveal", (order, reveal), "left out", "they belong to the Rényi filter")
         if about is None:
             return filter_below(self.kind, self._stated(), chosen, order, reveal)
-        prior, secrets = about.laws()
-        return per_entry_filter(
-            prior, float(self.epsilon or 0.0), self.delta, secrets, kind=chosen, order=order, reveal=reveal
-        )
+        return about.filter(chosen, float(self.epsilon or 0.0), self.delta, order, reveal)
 
     def loss(self) -> Loss:
         """All that it allows, as one release."""
@@ -136,6 +133,12 @@ def keeping(
     """
     if units is None and most is not None:
         raise InvalidParameter("most", most, "left out", "it says how many runs of units=... there are")
+    if tuned[0] == WindowsFilter.kind:
+        limit = Limit.of(**stated)
+        if kind != "adaptive" or about is None or limit.kind != "approximate" or tuned[1:] != (None, 0.0) or units:
+            allowed = "for an adaptive budget of epsilon and delta with prior=..., person=... and when=..., and no more"
+            raise InvalidParameter("filter", tuned[0], allowed, "it pays for neighbouring rows of one person")
+        return limit, about.windows(float(limit.epsilon or 0.0), float(limit.delta or 0.0), expects)
     if units is None:
         limit = Limit.of(**stated)
         kept = limit.filter(*tuned, about) if kind == "adaptive" else None
@@ -290,13 +293,13 @@ class Terms:
 
     def said(self, cost: Cost, digits: int = 6) -> str:
         """A cost in words, rounded up: as epsilon first, and in the filter's own unit."""
-        own = "" if self.filter is None else self.filter.shown(cost, digits=digits) + self._whose
+        own = "" if self.filter is None else self.filter.shown(cost, digits=digits) + self.whose
         found = self.epsilon(cost)
         return own if found is None else f"{self._in_epsilon(at_most(found, digits))} ({own})"
 
     def said_left(self, spent: Cost, left: Cost, digits: int = 6) -> str:
         """What is left once so much is spent, in words, rounded down."""
-        own = "" if self.filter is None else self.filter.shown(left, left=True, digits=digits) + self._whose
+        own = "" if self.filter is None else self.filter.shown(left, left=True, digits=digits) + self.whose
         found, most = self.epsilon(spent), self.limit.epsilon
         if found is None or most is None:
             return own
@@ -304,8 +307,11 @@ class Terms:
         return f"{self._in_epsilon(short(rest, left=True, digits=digits))} ({own})"
 
     @property
-    def _whose(self) -> str:
-        return "" if self.about is None else " of one entry"
+    def whose(self) -> str:
+        """Of what the filter counts losses, after its units."""
+        if self.about is None:
+            return ""
+        return " of one person" if isinstance(self.filter, WindowsFilter) else " of one entry"
 
     def _in_epsilon(self, amount: str) -> str:
         return f"epsilon {amount}" + (f" at delta {short(typed(self.limit.delta))}" if self.limit.delta else "")

@@ -35,7 +35,7 @@ def _same(value: Any) -> tuple[str, str] | None:
     kind = kind_of(value)
     if kind == "plan" and "protects" in value.model_fields_set:
         return kind, same_words(value.protects)
-    if kind == "tables":
+    if kind == "tables" and value.contribution is None:  # two plans may each keep other rows of a person
         said = value.to_dict()
         return kind, yaml_text({"table": said["table"], "neighbors": said["neighbors"]})
     return None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from quiltwork.compose.filters.worst_of import stated_from_json
+from quiltwork.compose.filters.windows import stated_from_json
 from quiltwork.document.blocks import Block, Cell, Fact, Facts, Grid, Picture, Section, Words
 from quiltwork.document.draw.svg import picture
 from quiltwork.document.page import Report

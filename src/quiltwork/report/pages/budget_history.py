@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
+from quiltwork.compose.filters.windows import InWindows
 from quiltwork.errors import BrokenChain, QuiltworkError
 from quiltwork.ledger.book.rights import Rights
 from quiltwork.ledger.book.terms import Limit
@@ -21,7 +22,10 @@ def said(loss: Any, most: int = LONG) -> str:
     """A stored loss in a few words."""
     try:
         if "losses" in loss:  # of a table plan: what its worst steps lose
-            return clean(f"worst of {len(loss['losses'])} vectors, such as {said(loss['losses'][0], most)}", most)
+            first, count = said(loss["losses"][0], most), len(loss["losses"])
+            if loss.get("schema") == InWindows.schema:
+                return clean(f"in windows of up to {count} rows, one row: {first}", most)
+            return clean(f"worst of {count} vectors, such as {first}", most)
         parts = []
         for fields in loss["releases"]:
             family = {name: value for name, value in fields.items() if name != "count"}

@@ -127,7 +127,7 @@ class Budget(Strict):
                 if getattr(self, field) not in (None, 0.0):
                     raise refused("must be left out of a planned budget, which composes its plan", (field,))
             return self
-        allowed = FILTERS[self.limit]
+        allowed = self.kinds
         if self.filter is not None and self.filter not in allowed:
             given = ", ".join(self.stated)
             raise refused(f"must be {' or '.join(allowed)} for a limit on {given}, got {self.filter!r}", ("filter",))
@@ -149,6 +149,11 @@ class Budget(Strict):
     def limit(self) -> str:
         """approximate, pure, zcdp or gdp."""
         return next(limit for limit, names in LIMITS.items() if names == tuple(self.stated))
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The filters that keep such a limit."""
+        return FILTERS[self.limit]
 
     @property
     def chosen(self) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
+from quiltwork.compose.filters.opening import FILTERS, WindowsFilter
 from quiltwork.pufferfish.secrets import EntryValues
 from quiltwork.spec.fields.budgets import Budget
 from quiltwork.spec.fields.fields import Words, distinct_entries, located, refused
@@ -20,6 +21,7 @@ from quiltwork.spec.text.read import made_from, parse_as, read_as
 from quiltwork.spec.text.schema import model_schema
 
 MOST_BUDGETS = 1000
+WINDOWS = WindowsFilter.kind  # where rows of one person are correlated
 
 
 class FileBudget(Budget):
@@ -28,6 +30,7 @@ class FileBudget(Budget):
     A planned one lists its releases. `person` and `when` name the columns by which table plans are paid per entry.
     """
 
+    filter: Annotated[str, Field(json_schema_extra={"enum": [*FILTERS["approximate"], WINDOWS]})] | None = None
     neighbors: Notion | None = None
     prior: Prior | None = None
     secrets: Secrets | None = None
@@ -79,6 +82,11 @@ class FileBudget(Budget):
         if self.releases is not None:
             said["plan"] = [(one.name, one.mechanism.loss(), one.count) for one in self.releases]
         return said
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        paid_for_rows = self.person is not None and self.limit == "approximate"
+        return (*super().kinds, WINDOWS) if paid_for_rows else super().kinds
 
     @property
     def hides(self) -> str:
