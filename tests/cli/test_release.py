@@ -123,6 +123,8 @@ def test_a_statistic_that_is_wrong_in_a_file_is_named(tmp_path, capsys, query, w
     [
         ("plan.yaml", "nowhere.parquet", "people", 2, "none is there"),
         ("plan.yaml", "damaged.parquet", "people", 2, "can be read"),
+        ("plan.yaml", "inside.parquet", "people", 2, "can be read, then try again$"),
+        ("plan.yaml", "wide.csv", "people", 2, "can be read, then try again$"),
         ("plan.yaml", "folder", "people", 2, "none is there"),
         ("plan.yaml", "visits.txt", "people", 2, ".parquet"),
         ("plan.yaml", "column.parquet", "people", 2, "cost"),
@@ -145,6 +147,9 @@ def test_what_cannot_be_published_is_one_line_and_nothing_is_read_or_spent(
     parquet.write_table(pa.table({**rows, "person": [1], "cost": [[1.0]]}), "lists.parquet")
     parquet.write_table(pa.table({"person": [1], "region": ["North"]}), "column.parquet")
     (files / "damaged.parquet").write_bytes(b"PAR1 Alice")
+    whole = (files / "visits.parquet").read_bytes()
+    (files / "inside.parquet").write_bytes(whole[:40] + bytes(400) + whole[440:])  # the footer says nothing of it
+    (files / "wide.csv").write_text("person,region,cost\n1,North,2\nAlice,North,3,4\n")
     (files / "header.csv").write_text("Alice,North,12\n")
     (files / "visits.txt").write_text("Alice\n")
     (files / "folder").mkdir()

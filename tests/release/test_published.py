@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
 from scipy import stats
 from tests.examples import seeds
@@ -16,7 +17,15 @@ from tests.release.test_answers import reference
 
 import quiltwork as qw
 from quiltwork import noise
-from quiltwork.errors import AlreadyRun, BudgetExceeded, InvalidParameter, QuiltworkError, Unreachable, Unsupported
+from quiltwork.errors import (
+    AlreadyRun,
+    BudgetExceeded,
+    InvalidParameter,
+    QuiltworkError,
+    Unreachable,
+    Unreadable,
+    Unsupported,
+)
 from quiltwork.release import draw, run, scan
 from quiltwork.tables.statistics.intervals import gaussian_mean, half_width, laplace_mean
 from quiltwork.tables.statistics.price import Drawn
@@ -268,7 +277,8 @@ def test_errors_are_known_before_any_data():
     found = {one["query"]: one for one in plan().errors()}
     assert found["visits"]["error"] == half_width("laplace", 50.0, 0.95)
     assert found["cost"]["error"] == pytest.approx(1.96 * 2500, rel=1e-3)
-    assert "cost: Gaussian noise of standard deviation 2500; 95 % of errors, in cost, are within 4900" in str(plan().errors())
+    said = "cost: Gaussian noise of standard deviation 2500; 95 % of errors, in cost, are within 4900"
+    assert said in str(plan().errors())
 
 
 # ---- refused, before anything is read or spent
@@ -376,10 +386,26 @@ def test_data_that_cannot_be_used_cost_nothing(case, ledger):
 
 
 def test_a_refused_release_reads_nothing(ledger, monkeypatch):
-    monkeypatch.setattr(run, "totals", lambda *_: pytest.fail("the data were read"))
+    for name in ("totals", "read_through"):
+        monkeypatch.setattr(run, name, lambda *_: pytest.fail("the data were read"))
     with pytest.raises(BudgetExceeded):
         plan(size=1.0).release(data(), ledger=ledger, budget="people", key="k")
     assert spends(ledger) == 0
+
+
+def test_a_scan_that_fails_is_done_again_under_its_key_and_paid_once(ledger, tmp_path):
+    """A file that is damaged after it was read through; mended, it is published for the same payment."""
+    path, through = tmp_path / "rows.parquet", run.read_through
+    parquet.write_table(pa.table(data()), path)
+    whole = path.read_bytes()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "read_through", lambda *given: (through(*given), path.write_bytes(whole[:500])))
+        with pytest.raises(Unreadable, match="with key 'k', which is paid for"):
+            plan().release(path, ledger=ledger, budget="people", key="k")
+    assert spends(ledger) == 1
+    path.write_bytes(whole)
+    assert plan().release(path, ledger=ledger, budget="people", key="k").receipt is not None
+    assert spends(ledger) == 1
 
 
 def test_another_plan_cannot_use_what_was_paid_for(ledger, monkeypatch):
