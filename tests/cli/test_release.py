@@ -11,6 +11,7 @@ from tests.cli.lines import one_line
 
 import quiltwork as qw
 from quiltwork.cli import main
+from quiltwork.data.engines.engine import Engine
 
 PLAN = """\
 quiltwork: 1
@@ -164,6 +165,19 @@ def test_what_cannot_be_published_is_one_line_and_nothing_is_read_or_spent(
         assert not [
             entry for name in ("people", "spent", "others") for entry in book.history(name) if entry.kind == "spend"
         ]
+
+
+def test_a_table_of_a_database_file_is_published_by_its_name(files, monkeypatch, capsys):
+    monkeypatch.chdir(files)
+    with Engine.open(f"duckdb://{files}/house.duckdb") as made:
+        made.connection.raw_sql("CREATE TABLE visits AS SELECT * FROM 'visits.parquet'")
+    engine = ("--engine", f"duckdb://{files}/house.duckdb")
+    found = json.loads(run(capsys, "release", "plan.yaml", "visits", *engine, "--json").out)
+    assert [row["query"] for row in found["rows"]] == ["visits", "visits", "cost"]
+    for name in ("visits", "nowhere"):
+        place = engine if name == "nowhere" else ("--engine", f"duckdb://{files}/nowhere.duckdb")
+        assert "nowhere" in one_line(run(capsys, "release", "plan.yaml", name, *place, code=2).err)
+    assert not (files / "nowhere.duckdb").exists()
 
 
 def test_an_empty_table_is_published_like_any_other(files, capsys):

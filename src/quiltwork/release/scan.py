@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import attrs
@@ -135,6 +135,7 @@ def read_through(engine: Engine, source: Any, table: Table, neighbors: Notion, s
 def _raw(engine: Engine, source: Any, table: Table, names: frozenset[str]) -> Expression:
     """The raw rows. Of a text file without such a column its names are not told: the first line may be a person."""
     wanted = sorted(names) or list(table.columns)[:1]
+    source = _named(engine, source)
     try:
         return opened(engine, typed(source, table, wanted), wanted)[0]
     except InvalidParameter as error:
@@ -144,6 +145,15 @@ def _raw(engine: Engine, source: Any, table: Table, names: frozenset[str]) -> Ex
             raise
         hint = "see that the first line of the file holds the names of its columns"
         raise InvalidParameter("column", error.given, error.allowed, hint) from None
+
+
+def _named(engine: Engine, source: Any) -> Any:
+    """The table of the engine's database that has this name; every other source as it is."""
+    if not isinstance(source, str) or not source.isidentifier():
+        return source
+    with suppress(ibis().common.exceptions.TableNotFound):
+        return engine.table(source)
+    return source
 
 
 @attrs.define(eq=False)
@@ -216,9 +226,7 @@ def _cut(
     The rows that are not used, and all those that are.
     """
     copied = many.mutate(copy=ibis().row_number().over(group_by=["person", *content], order_by=content))
-    text = copied.person.cast("string")
-    for name in (*content, "copy"):
-        text = text + "/" + copied[name].cast("string").fill_null("")
+    text = ibis().literal("/").join([copied[name].cast("string") for name in ("person", *content, "copy")])
     copied = copied.mutate(place=md5()(text))
     order = ["place", *content, "copy"]
     ranked = copied.mutate(used=ibis().literal(True))
@@ -226,7 +234,7 @@ def _cut(
         within = ibis().row_number().over(group_by=["person", "used", f"cap_{column}"], order_by=order)
         ranked = ranked.mutate(used=ranked.used & (within < cap))
     if not math.isinf(neighbors.max_records):
-        within = ibis().row_number().over(group_by=["person", "used"], order_by=order)
+        within = ibis().row_number().over(group_by=["person", "used"] if limits else "person", order_by=order)
         ranked = ranked.mutate(used=ranked.used & (within < int(neighbors.max_records)))
     kinds = every.schema()
     ranked = engine.kept(ranked.select("person", *content, "used"))
