@@ -273,6 +273,22 @@ def test_many_noises_of_several_laws_spend_the_whole_target():
     assert 1 - 1e-4 <= epsilon(made.calibrate(2.0, 1e-6), 1e-6) / 2 <= 1
 
 
+def test_what_another_budget_would_mean_is_known():
+    mixed = plan()
+    mixed.distinct("persons", of=mixed.table.person, noise=noise.laplace(30.0))
+    for made, delta in ((plan(), 1e-6), (mixed, 1e-3), (plan(size=3.0), 1e-9)):
+        cost = epsilon(made, delta)
+        for share in (0.5, 2.0):
+            other = made.scaled(share * cost, delta)
+            assert share * (1 - 1e-2) <= epsilon(other, delta) / cost <= share
+            factors = {
+                round(a.noise.size / b.noise.size, 4) for a, b in zip(other.statistics, made.statistics, strict=True)
+            }
+            assert len(factors) == 1
+    with pytest.raises(Unreachable, match="multiple"):
+        mixed.scaled(0.5, 0.0)  # Gaussian noise has no epsilon at delta 0
+
+
 def test_errors_are_known_before_any_data():
     found = {one["query"]: one for one in plan().errors()}
     assert found["visits"]["error"] == half_width("laplace", 50.0, 0.95)

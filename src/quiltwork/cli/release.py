@@ -106,5 +106,5 @@ def release(
     if out is not None:
         print(f"wrote {found.save(out)}", file=sys.stderr)
     document = {"schema": "quiltwork/release/1", **found.about(), "rows": [dict(row) for row in found.rows]}
-    report = released_report(found, given.title, delta)
+    report = released_report(found, given.title, delta, given.plan() if isinstance(given, TablePlan) else None)
     raise typer.Exit(told(report, as_json, document, html=html, markdown=markdown))
