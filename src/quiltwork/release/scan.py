@@ -122,10 +122,10 @@ def read_through(engine: Engine, source: Any, table: Table, neighbors: Notion, s
     Whether a file can be read is a matter of the file and not of the rows in it: tables that differ in one person are
     both written without damage.
     """
-    if not isinstance(source, (str, os.PathLike, list, tuple)):
-        return  # it is in memory, or the engine's own
     names = columns_of(neighbors, statistics)
     with quiet("reading the data through"):
+        if not isinstance(_named(engine, source), (str, os.PathLike, list, tuple)):
+            return  # it is in memory, or the engine's own
         engine.distrust_statistics()
         raw = _raw(engine, source, table, names)
         read = sorted(names) or raw.columns[:1]
@@ -226,8 +226,8 @@ def _cut(
     The rows that are not used, and all those that are.
     """
     copied = many.mutate(copy=ibis().row_number().over(group_by=["person", *content], order_by=content))
-    text = ibis().literal("/").join([copied[name].cast("string") for name in ("person", *content, "copy")])
-    copied = copied.mutate(place=md5()(text))
+    texts = [copied[name].cast("string").fill_null("") for name in ("person", *content, "copy")]
+    copied = copied.mutate(place=md5()(ibis().literal("/").join(texts)))
     order = ["place", *content, "copy"]
     ranked = copied.mutate(used=ibis().literal(True))
     for column, cap in limits.items():

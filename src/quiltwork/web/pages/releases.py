@@ -151,7 +151,10 @@ def table_of(name: str, content: bytes) -> Any:
             quoted_strings_can_be_null=True,
         )  # fmt: skip
         parse = csv_of.ParseOptions(newlines_in_values=True)
-        return csv_of.read_csv(arrow.BufferReader(content), parse_options=parse, convert_options=texts)
+        found = csv_of.read_csv(arrow.BufferReader(content), parse_options=parse, convert_options=texts)
+        if set(found.schema.types) != {arrow.string()}:
+            raise ValueError("a header that is read in two ways")
+        return found
     except (arrow.ArrowException, ValueError, OSError, csv.Error):
         raise InvalidParameter("Data", "a file that cannot be read", "a CSV file with a header, or parquet") from None
 
