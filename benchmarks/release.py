@@ -39,6 +39,24 @@ NOTE = (
     f"epsilon {EPSILON:g} at delta {DELTA:g}, choosing the noise included. Errors: root "
     f"mean squares over {MANY} regions of a table in which no bound drops a record, so that all of it is noise."
 )
+WORDS = """\
+## The same task in three libraries
+
+Count and sum by region, at most five records of a person, epsilon 1 at delta 1e-6. All of them were given the
+regions.
+
+The code of each is a function of `benchmarks/release.py`. quiltwork (`by_quiltwork`, five lines) takes a plan with
+one mean and its parts, says which error to expect before it reads anything (`plan.errors()`), and enforces what it
+assumes. OpenDP polars (`by_opendp`, ten lines) takes a context with margins that are stated by hand (a largest number
+of rows, the keys as invariant) and a query that is truncated by hand. PipelineDP (`by_pipeline_dp`) takes tuples in
+Python, a budget accountant, extractors and `AggregateParams`. Tumult Analytics runs on Spark alone and is not
+installed beside the others: it was not measured.
+
+Where the lower errors come from: OpenDP's are of the size of Laplace noise on a count and a sum with half of the
+budget each. A mean with its `parts` draws for the distances of all values to both ends of the clip, which one record
+moves by the width of the clip together, so that both get the whole budget; count and sum follow from them. PipelineDP
+draws Gaussian noise, which errs more for so few numbers.
+"""
 Numbers = dict[str, tuple[float, float]]  # count and sum by region
 
 
@@ -274,7 +292,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.markdown is not None:
         pages = [rows_as_markdown(lines, {1, 2, 3}) for lines, _ in parts]
         said = rows_as_markdown([report.BAR_HEAD, *(bar.cells for bar in bars)])
-        options.markdown.write_text("\n\n".join(["# Benchmarks: numbers from data", NOTE, *pages, said]) + "\n")
+        options.markdown.write_text("\n\n".join(["# Benchmarks: numbers from data", NOTE, *pages, said, WORDS]))
     return report.exit_code(bars, options.check)
 
 
