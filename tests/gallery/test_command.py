@@ -58,7 +58,7 @@ def test_a_failure_leaves_the_others_alone(broken):
         "fake-slow": "agree",
     }
     page = (broken / "index.html").read_text()
-    check_page(page)
+    check_page(page, searched=True)
     assert "could not be measured: ValueError: no <sample> today" in text_of(page)
     assert "its process ended with code 3" in text_of(page)
     assert "not asked for: ['fake-z']" in text_of(page)

@@ -18,7 +18,7 @@ def test_the_product_is_within_its_constant(scale: float, size: int) -> None:
     weights = rng.dirichlet(np.full(nodes, 0.3))
     offset = scale * rng.standard_normal(nodes) * np.exp(rng.standard_normal(nodes))
     frequencies = 0.37 * np.arange(size)
-    found, ulps = turned_by_product(weights, offset, frequencies)
+    (found,), ulps = turned_by_product(weights[None], offset, frequencies)
     spread = float(weights @ np.abs(offset))
     direct = turned(weights, offset, frequencies)
     with mpmath.workdps(40):

@@ -244,8 +244,9 @@ def kept_of_others(data, gone, threads, monkeypatch, *, complete):
     with Engine.open("duckdb://", settings={"threads": threads}) as engine:
         groups = scan.batches(t, plan.statistics)
         kept = scan.rows_of(engine, data, t, plan.neighbors, plan.statistics, groups).kept
-        found = engine.fetch(kept.select("person", "bin0")).to_pydict()
-    rows = sorted(zip(found["person"], found["bin0"], strict=True))
+        (binned,) = (name for name in kept.columns if name.startswith("bin"))
+        found = engine.fetch(kept.select("person", binned)).to_pydict()
+    rows = sorted(zip(found["person"], found[binned], strict=True))
     return {pair for pair in rows if pair[0] != gone}
 
 

@@ -293,8 +293,8 @@ def test_errors_are_known_before_any_data():
     found = {one["query"]: one for one in plan().errors()}
     assert found["visits"]["error"] == half_width("laplace", 50.0, 0.95)
     assert found["cost"]["error"] == pytest.approx(1.96 * 2500, rel=1e-3)
-    said = "cost: Gaussian noise of standard deviation 2500; 95 % of errors, in cost, are within 4900"
-    assert said in str(plan().errors())
+    told = str(plan().errors())
+    assert "cost: Gaussian noise of standard deviation 2500; 95 % of errors, in cost, are within 4900" in told
 
 
 # ---- refused, before anything is read or spent

@@ -67,15 +67,16 @@ def text_of(page: str) -> str:
     return " ".join(" ".join(outline(page).texts).split())
 
 
-def check_page(page: str) -> Outline:
-    """Everything that holds for every page."""
+def check_page(page: str, *, searched: bool = False) -> Outline:
+    """Everything that holds for every page; one that can be searched has a script and a style for that."""
     found = outline(page)
     assert page.startswith("<!DOCTYPE html>\n")
     assert '<html lang="en">' in page
     assert found.tags.count("h1") == 1
     assert {"header", "main", "footer", "title"} <= set(found.tags)
     assert len(found.ids) == len(set(found.ids))
-    assert not set(found.tags) & {"script", "link", "iframe", "img", "object", "embed", "form", "foreignobject", "base"}
+    assert found.tags.count("script") == searched
+    assert not set(found.tags) & {"link", "iframe", "img", "object", "embed", "form", "foreignobject", "base"}
     assert not found.handlers
     assert all(address.startswith(("#", "data:image/png;base64,")) for address in found.addresses)
     assert {address[1:] for address in found.addresses if address.startswith("#")} <= set(found.ids)
@@ -87,7 +88,7 @@ def check_page(page: str) -> Outline:
     assert all(b - a <= 1 for a, b in zip(found.headings, found.headings[1:], strict=False))  # no level is skipped
     assert all(found.named)
     assert all(picture.get("role") == "img" and picture.get("aria-label") for picture in found.pictures)
-    assert found.tags.count("style") == 1
+    assert found.tags.count("style") == 1 + searched
     return found
 
 

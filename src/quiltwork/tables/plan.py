@@ -462,7 +462,7 @@ def _read(
     plan = Plan(table, neighbors, contribution=contribution)
     for one in queries:
         checked = plan.query(one.name, one.loss, one.holds, one.where, one.reads, False, one.via, one.adaptive)
-        plan._extend([attrs.evolve(checked, inside=one.inside)])
+        plan._extend([attrs.evolve(checked, inside=one.inside, shown=one.shown)])
     for measured in statistics:
         fields = {field.name: getattr(measured, field.name) for field in attrs.fields(type(measured))}
         plan.measure(fields.pop("verb"), fields.pop("name"), **{k: v for k, v in fields.items() if v not in (None, ())})
