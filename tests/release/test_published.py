@@ -287,6 +287,9 @@ def test_what_another_budget_would_mean_is_known():
             assert len(factors) == 1
     with pytest.raises(Unreachable, match="multiple"):
         mixed.scaled(0.5, 0.0)  # Gaussian noise has no epsilon at delta 0
+    stated = plan().add("elsewhere", loss=qw.pure(1.0), holds=qw.on_input(qw.add_remove()))
+    with pytest.raises(Unreachable, match="multiple"):
+        stated.scaled(0.5, 1e-6)
 
 
 def test_errors_are_known_before_any_data():

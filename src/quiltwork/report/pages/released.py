@@ -8,7 +8,8 @@ from typing import Any
 from quiltwork.document.blocks import Block, Bullets, Cell, Fact, Facts, Grid, Section, Terms, Words
 from quiltwork.document.page import Report
 from quiltwork.document.parts import SUMMARY, assumed, why
-from quiltwork.errors import Unreachable
+from quiltwork.errors import QuiltworkError, Unreachable
+from quiltwork.mechanisms.noise import Auto
 from quiltwork.numbers.digits import NOISE, at_most
 from quiltwork.release.released import FITTED, LAST, Released
 from quiltwork.report.parts import loss_fact, percent, promised
@@ -60,7 +61,10 @@ def _half(plan: Plan, epsilon: float, delta: float) -> list[Section]:
         wider = plan.scaled(epsilon / 2, delta)
     except Unreachable:
         return [Section(HALF, [Words(f"No size of these noises keeps {kept}.")])]
-    factors = [new.noise.size / old.noise.size for new, old in zip(wider.statistics, plan.statistics, strict=True)]
+    except QuiltworkError:  # the numbers are paid for and shown, whatever is not known beside them
+        return []
+    noises = [(new.noise, old.noise) for new, old in zip(wider.statistics, plan.statistics, strict=True)]
+    factors = [a.size / b.size for a, b in noises if not isinstance(a, Auto) and not isinstance(b, Auto)]
     said = f"About {max(factors):.3g} times the noise, and intervals so much wider, would keep {kept}."
     return [Section(HALF, [Words(said)])]
 

@@ -180,11 +180,12 @@ def scaled(
     epsilon, delta = checks.moderate("epsilon", epsilon), checks.probability("delta", delta)
     noises, asked = [one.noise for one in statistics], [attrs.evolve(one, noise=Auto(1.0)) for one in statistics]
 
-    def spent(factor: float) -> float:
-        return float(guarantee(times(noises, asked, factor)).epsilon(delta).upper) / epsilon
+    def spent(asked: Sequence[Statistic]) -> float:
+        return float(guarantee(asked).epsilon(delta).upper) / epsilon
 
-    # where a loss is infinite at a delta it is so for every size of the noise
-    factor = _least_factor(spent, NEARLY) if math.isfinite(spent(1.0)) else None
+    factor = None
+    if spent([]) <= 1 and math.isfinite(spent(statistics)):  # an infinite loss is infinite for every size of the noise
+        factor = _least_factor(lambda f: spent(times(noises, asked, f)), NEARLY)
     if factor is None:
         raise Unreachable(f"epsilon {epsilon!r} at delta {delta!r}", "any multiple of the noise of this plan")
     return times(noises, asked, factor)
