@@ -158,7 +158,7 @@ def enforced(found: PlanGuarantee) -> PlanGuarantee:
 def _engine(given: str | Engine) -> Any:
     if isinstance(given, Engine):
         return _Borrowed(given)
-    in_file = isinstance(given, str) and given.startswith("duckdb:///")  # only read, beside others who read it
+    in_file = str(given).startswith("duckdb:///")  # only read, beside others who read it
     with quiet("opening the engine"):
         return Engine.open(given, settings={"access_mode": "READ_ONLY"} if in_file else None, progress=False)
 

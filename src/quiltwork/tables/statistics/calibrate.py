@@ -181,7 +181,8 @@ def scaled(
     noises, asked = [one.noise for one in statistics], [attrs.evolve(one, noise=Auto(1.0)) for one in statistics]
 
     def spent(asked: Sequence[Statistic]) -> float:
-        return float(guarantee(asked).epsilon(delta).upper) / epsilon
+        share: float = float(guarantee(asked).epsilon(delta).upper) / epsilon
+        return share
 
     factor = None
     if spent([]) <= 1 and math.isfinite(spent(statistics)):  # an infinite loss is infinite for every size of the noise
