@@ -253,9 +253,11 @@ class LedgerUnavailable(QuiltworkError, OSError):
 class Unreadable(QuiltworkError, OSError):
     """An engine failed while it read private data; its own words may quote them and are not passed on."""
 
-    def __init__(self, stage: str, kind: str) -> None:
-        super().__init__(f"the engine failed while {stage} ({kind}): see that the data can be read, then try again")
-        self.stage, self.kind = stage, kind
+    def __init__(self, stage: str, kind: str, key: str | None = None) -> None:
+        again = "" if key is None else f" with key {key!r}, which is paid for"
+        hint = f"see that the data can be read, then try again{again}"
+        super().__init__(f"the engine failed while {stage} ({kind}): {hint}")
+        self.stage, self.kind, self.key = stage, kind, key
 
 
 class DisconnectedDomainWarning(UserWarning):

@@ -11,6 +11,7 @@ from tests.cli.lines import one_line
 
 import quiltwork as qw
 from quiltwork.cli import main
+from quiltwork.data.engines.engine import Engine
 
 PLAN = """\
 quiltwork: 1
@@ -53,7 +54,9 @@ def test_numbers_are_published_without_a_ledger_and_it_says_so(files, capsys):
     found = json.loads(run(capsys, *asked, "--json").out)
     assert [row["query"] for row in found["rows"]] == ["visits", "visits", "cost"]
     assert found["receipt"] is None
-    assert "no ledger was given" in run(capsys, *asked, "--out", files / "r.csv", "--html", files / "r.html").out
+    said = run(capsys, *asked, "--out", files / "r.csv", "--html", files / "r.html").out
+    assert "no ledger was given" in said
+    assert re.search(r"About 2(\.0\d)? times the noise.*would keep\s+half of that", said, re.DOTALL)
     assert (files / "r.csv").read_text().startswith('"query","region","value"')
     assert "nowhere" not in (files / "r.html").read_text()
 
@@ -123,6 +126,8 @@ def test_a_statistic_that_is_wrong_in_a_file_is_named(tmp_path, capsys, query, w
     [
         ("plan.yaml", "nowhere.parquet", "people", 2, "none is there"),
         ("plan.yaml", "damaged.parquet", "people", 2, "can be read"),
+        ("plan.yaml", "inside.parquet", "people", 2, "can be read, then try again$"),
+        ("plan.yaml", "wide.csv", "people", 2, "can be read, then try again$"),
         ("plan.yaml", "folder", "people", 2, "none is there"),
         ("plan.yaml", "visits.txt", "people", 2, ".parquet"),
         ("plan.yaml", "column.parquet", "people", 2, "cost"),
@@ -145,6 +150,9 @@ def test_what_cannot_be_published_is_one_line_and_nothing_is_read_or_spent(
     parquet.write_table(pa.table({**rows, "person": [1], "cost": [[1.0]]}), "lists.parquet")
     parquet.write_table(pa.table({"person": [1], "region": ["North"]}), "column.parquet")
     (files / "damaged.parquet").write_bytes(b"PAR1 Alice")
+    whole = (files / "visits.parquet").read_bytes()
+    (files / "inside.parquet").write_bytes(whole[:40] + bytes(400) + whole[440:])  # the footer says nothing of it
+    (files / "wide.csv").write_text("person,region,cost\n1,North,2\nAlice,North,3,4\n")
     (files / "header.csv").write_text("Alice,North,12\n")
     (files / "visits.txt").write_text("Alice\n")
     (files / "folder").mkdir()
@@ -159,6 +167,19 @@ def test_what_cannot_be_published_is_one_line_and_nothing_is_read_or_spent(
         assert not [
             entry for name in ("people", "spent", "others") for entry in book.history(name) if entry.kind == "spend"
         ]
+
+
+def test_a_table_of_a_database_file_is_published_by_its_name(files, monkeypatch, capsys):
+    monkeypatch.chdir(files)
+    with Engine.open(f"duckdb://{files}/house.duckdb") as made:
+        made.connection.raw_sql("CREATE TABLE visits AS SELECT * FROM 'visits.parquet'")
+    engine = ("--engine", f"duckdb://{files}/house.duckdb")
+    found = json.loads(run(capsys, "release", "plan.yaml", "visits", *engine, "--json").out)
+    assert [row["query"] for row in found["rows"]] == ["visits", "visits", "cost"]
+    for name in ("visits", "nowhere"):
+        place = engine if name == "nowhere" else ("--engine", f"duckdb://{files}/nowhere.duckdb")
+        assert "nowhere" in one_line(run(capsys, "release", "plan.yaml", name, *place, code=2).err)
+    assert not (files / "nowhere.duckdb").exists()
 
 
 def test_an_empty_table_is_published_like_any_other(files, capsys):

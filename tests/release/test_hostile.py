@@ -149,6 +149,18 @@ def test_no_text_file_is_quoted(text, tmp_path):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("row", ["#a,1", "9,#"])
+def test_no_row_of_a_text_file_chooses_how_the_others_are_read(row, tmp_path):
+    """DuckDB would take a first # for the beginning of comments, in the rows of all other persons, too."""
+    rows, read = ["1,2", "2,3 # three", "3,#4"], []
+    for number, more in enumerate(([], [row])):
+        path = tmp_path / f"{number}.csv"
+        path.write_text("\n".join(["person,x", *more, *rows, ""]))
+        with Engine.open() as engine:
+            read.append(engine.fetch(engine.csv([str(path)])).to_pydict()["x"][-3:])
+    assert read[0] == read[1] == ["2", "3 # three", "#4"]
+
+
 # ---- intervals of means: of many records they are narrow
 
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
 from scipy import stats
 from tests.examples import seeds
@@ -16,7 +17,15 @@ from tests.release.test_answers import reference
 
 import quiltwork as qw
 from quiltwork import noise
-from quiltwork.errors import AlreadyRun, BudgetExceeded, InvalidParameter, QuiltworkError, Unreachable, Unsupported
+from quiltwork.errors import (
+    AlreadyRun,
+    BudgetExceeded,
+    InvalidParameter,
+    QuiltworkError,
+    Unreachable,
+    Unreadable,
+    Unsupported,
+)
 from quiltwork.release import draw, run, scan
 from quiltwork.tables.statistics.intervals import gaussian_mean, half_width, laplace_mean
 from quiltwork.tables.statistics.price import Drawn
@@ -264,6 +273,25 @@ def test_many_noises_of_several_laws_spend_the_whole_target():
     assert 1 - 1e-4 <= epsilon(made.calibrate(2.0, 1e-6), 1e-6) / 2 <= 1
 
 
+def test_what_another_budget_would_mean_is_known():
+    mixed = plan()
+    mixed.distinct("persons", of=mixed.table.person, noise=noise.laplace(30.0))
+    for made, delta in ((plan(), 1e-6), (mixed, 1e-3), (plan(size=3.0), 1e-9)):
+        cost = epsilon(made, delta)
+        for share in (0.5, 2.0):
+            other = made.scaled(share * cost, delta)
+            assert share * (1 - 1e-2) <= epsilon(other, delta) / cost <= share
+            factors = {
+                round(a.noise.size / b.noise.size, 4) for a, b in zip(other.statistics, made.statistics, strict=True)
+            }
+            assert len(factors) == 1
+    with pytest.raises(Unreachable, match="multiple"):
+        mixed.scaled(0.5, 0.0)  # Gaussian noise has no epsilon at delta 0
+    stated = plan().add("elsewhere", loss=qw.pure(1.0), holds=qw.on_input(qw.add_remove()))
+    with pytest.raises(Unreachable, match="multiple"):
+        stated.scaled(0.5, 1e-6)
+
+
 def test_errors_are_known_before_any_data():
     found = {one["query"]: one for one in plan().errors()}
     assert found["visits"]["error"] == half_width("laplace", 50.0, 0.95)
@@ -383,10 +411,26 @@ def test_data_that_cannot_be_used_cost_nothing(case, ledger):
 
 
 def test_a_refused_release_reads_nothing(ledger, monkeypatch):
-    monkeypatch.setattr(run, "totals", lambda *_: pytest.fail("the data were read"))
+    for name in ("totals", "read_through"):
+        monkeypatch.setattr(run, name, lambda *_: pytest.fail("the data were read"))
     with pytest.raises(BudgetExceeded):
         plan(size=1.0).release(data(), ledger=ledger, budget="people", key="k")
     assert spends(ledger) == 0
+
+
+def test_a_scan_that_fails_is_done_again_under_its_key_and_paid_once(ledger, tmp_path):
+    """A file that is damaged after it was read through; mended, it is published for the same payment."""
+    path, through = tmp_path / "rows.parquet", run.read_through
+    parquet.write_table(pa.table(data()), path)
+    whole = path.read_bytes()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "read_through", lambda *given: (through(*given), path.write_bytes(whole[:500])))
+        with pytest.raises(Unreadable, match="with key 'k', which is paid for"):
+            plan().release(path, ledger=ledger, budget="people", key="k")
+    assert spends(ledger) == 1
+    path.write_bytes(whole)
+    assert plan().release(path, ledger=ledger, budget="people", key="k").receipt is not None
+    assert spends(ledger) == 1
 
 
 def test_another_plan_cannot_use_what_was_paid_for(ledger, monkeypatch):
@@ -488,32 +532,41 @@ def killed_at_line(url, point):
         return int(lines or 0), shown
 
 
-@pytest.mark.parametrize("seed", seeds(3, least=1))  # three lines each: a campaign has 180
+def opened(folder, name):
+    """A ledger of its own with a budget."""
+    url = f"sqlite:///{folder}/{name}.db"
+    with qw.Ledger(url) as book:
+        book.open("people", protects=PEOPLE, epsilon=1.0, delta=1e-6)
+    return url
+
+
+def ended(url, points):
+    """How far a release came that was killed at these lines, one after the other under one key; then it is finished.
+
+    AssertionError where numbers were there that nobody paid for, or were drawn or paid for twice.
+    """
+    printed = [killed_at_line(url, point)[1] for point in points]
+    with qw.Ledger(url) as book:
+        paid = spends(book)
+        assert paid <= 1
+        kept = book.result("people", "k")
+        assert kept is None or paid == 1  # never numbers that nobody paid for
+        last = plan().release(data(), ledger=book, budget="people", key="k")
+        assert spends(book) == 1
+        assert book.verify()
+    values = repr([row["value"] for row in last.rows])
+    assert {text for text in printed if text} <= {values}
+    assert kept is None or repr([row["value"] for row in kept.rows]) == values
+    return "not paid" if not paid else "paid, nothing kept" if kept is None else "kept"
+
+
+@pytest.mark.parametrize("seed", seeds(3, least=1))  # three lines each: `benchmarks/release_kills.py` has any number
 def test_a_release_that_is_killed_at_any_line_is_paid_once_and_shown_once(tmp_path, seed):
     rng = random.Random(seed)
-
-    def opened(name):
-        url = f"sqlite:///{tmp_path}/{name}.db"
-        with qw.Ledger(url) as book:
-            book.open("people", protects=PEOPLE, epsilon=1.0, delta=1e-6)
-        return url
-
-    lines, shown = killed_at_line(opened("whole"), None)
+    lines, shown = killed_at_line(opened(tmp_path, "whole"), None)
     assert shown
     for attempt in range(3):
-        url = opened(f"killed{attempt}")
-        printed = [killed_at_line(url, rng.randrange(1, lines + 1))[1] for _ in range(2)]
-        with qw.Ledger(url) as book:
-            paid = spends(book)
-            assert paid <= 1
-            kept = book.result("people", "k")
-            assert kept is None or paid == 1  # never numbers that nobody paid for
-            last = plan().release(data(), ledger=book, budget="people", key="k")
-            assert spends(book) == 1
-            assert book.verify()
-        values = repr([row["value"] for row in last.rows])
-        assert {text for text in printed if text} <= {values}
-        assert kept is None or repr([row["value"] for row in kept.rows]) == values
+        ended(opened(tmp_path, f"killed{attempt}"), [rng.randrange(1, lines + 1) for _ in range(2)])
 
 
 # ---- results

@@ -154,6 +154,16 @@ def test_what_cannot_be_released_spends_nothing_and_shows_no_data(client, house)
     assert client.get("/release?name=small&key=nothing", headers=house.headers("viewer")).status_code == 404
 
 
+def test_an_uploaded_csv_file_is_text_whatever_is_in_it():
+    """A person named abc must not make two persons of 007 and 7, who would be one among numbers."""
+    from quiltwork.web.pages.releases import table_of
+
+    head, rest = "person,age\n", '007,3\n7,"4\n5"\nNA,\n'
+    found = [table_of("rows.csv", (start + rest).encode()).to_pydict() for start in (head, head + "abc,x\n")]
+    assert found[0] == {"person": ["007", "7", "NA"], "age": ["3", "4\n5", None]}
+    assert {name: values[1:] for name, values in found[1].items()} == found[0]
+
+
 def test_the_report_of_a_budget_is_a_page_to_keep(client, house):
     answer = client.get("/budget/report?name=patients", headers=house.headers("viewer"))
     assert answer.status_code == 200

@@ -26,13 +26,15 @@ def release(
             help="Table plan with count, sum, mean ..., or world file with a target; YAML or JSON.", show_default=False
         ),
     ],
-    data: Annotated[str, typer.Argument(help="Parquet or CSV file, folder or pattern.", show_default=False)],
+    data: Annotated[
+        str, typer.Argument(help="Parquet or CSV file, folder or pattern; or a table of --engine.", show_default=False)
+    ],
     budget: Annotated[str | None, typer.Option(help="Budget of the ledger that is paid from.")] = None,
     key: Annotated[
         str | None, typer.Option(help="Name of this release: the same one is paid for and drawn once.")
     ] = None,
     engine: Annotated[
-        str, typer.Option(metavar="URL", help="duckdb://, spark://local[2] or spark://HOST:PORT.")
+        str, typer.Option(metavar="URL", help="duckdb://, duckdb:///FILE, spark://local[2] or spark://HOST:PORT.")
     ] = "duckdb://",
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write the numbers: .parquet, .csv or .json.")
@@ -104,5 +106,5 @@ def release(
     if out is not None:
         print(f"wrote {found.save(out)}", file=sys.stderr)
     document = {"schema": "quiltwork/release/1", **found.about(), "rows": [dict(row) for row in found.rows]}
-    report = released_report(found, given.title, delta)
+    report = released_report(found, given.title, delta, given.plan() if isinstance(given, TablePlan) else None)
     raise typer.Exit(told(report, as_json, document, html=html, markdown=markdown))

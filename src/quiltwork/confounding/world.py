@@ -202,6 +202,16 @@ class World:
 
         return calibrated(self, existing, **options)
 
+    def certified(self, channel: Any, existing: Release | None = None, **options: Any) -> Design:
+        """A channel that was found elsewhere, learned for example, made to meet (epsilon, delta).
+
+        It is rounded, and mixed with one that tells nothing as far as it takes.  Options as for `design`: epsilon or
+        odds, delta, cost, outputs, reads.
+        """
+        from quiltwork.confounding.design.given_channel import certified
+
+        return certified(self, channel, existing, **options)
+
     def penalised(self, existing: Release | None = None, **options: Any) -> Penalised:
         """The same task by the penalty method, to compare with; never certified.  Options as for `design`."""
         from quiltwork.confounding.papers.penalty import penalised_design

@@ -62,7 +62,7 @@ def _fixed(column: Column) -> Any:
 
 def _value(engine: Engine, raw: Expression, name: str, column: Column, neighbors: Notion) -> Expression:
     if isinstance(column, Cat):
-        return _category(raw, name, column)
+        return _category(engine, raw, name, column)
     if isinstance(column, (Int, Float)):
         return _number(engine, raw, name, column, neighbors)
     if isinstance(column, Date):
@@ -88,16 +88,16 @@ def value_text(declared: Expression) -> Expression:
     return declared.cast("string")
 
 
-def _category(raw: Expression, name: str, column: Cat) -> Expression:
+def _category(engine: Engine, raw: Expression, name: str, column: Cat) -> Expression:
     """Its place in the list, from 1 on."""
     kinds = {type(value) for value in column.categories}
+    if kinds == {str}:  # engines look a text up once for each text of a dictionary, not once for each row
+        return _list_position(engine.name)(ibis().array(list(column.categories)), raw.cast("string")).nullif(0)
     if kinds <= {int, float}:
         given = _as_float(raw, name)
         values: list[Any] = [float(value) for value in column.categories]
     elif kinds == {bool}:
         given, values = raw.cast("string").lower(), [str(value).lower() for value in column.categories]
-    elif kinds == {str}:
-        given, values = raw.cast("string"), list(column.categories)
     else:
         said = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise Unsupported(
@@ -126,6 +126,15 @@ def clamped(value: Expression, low: Any, high: Any) -> Expression:
     return ibis().cases((value < low, low), (value > high, high), else_=value)
 
 
+def _inside(raw: Expression, name: str, low: float, high: float) -> Expression:
+    """A double moved to the nearer end; NULL for what is no number. NaN is above all numbers, and asked for first."""
+    if not raw.type().is_floating():
+        return clamped(_as_float(raw, name), low, high)
+    double = raw.cast("float64")
+    missing = (double.isnan(), ibis().null("float64"))
+    return ibis().cases(missing, (double < low, low), (double > high, high), else_=double)
+
+
 def _number(engine: Engine, raw: Expression, name: str, column: Int | Float, neighbors: Notion) -> Expression:
     """Whole numbers are rounded; where values move by a distance down, so that they come no farther apart.
 
@@ -134,10 +143,10 @@ def _number(engine: Engine, raw: Expression, name: str, column: Int | Float, nei
     if isinstance(column, Int):
         if raw.type().is_integer():
             return clamped(raw, column.low, column.high).cast("int64")
-        inside = clamped(_as_float(raw, name), float(column.low), float(column.high))
+        inside = _inside(raw, name, float(column.low), float(column.high))
         whole = inside.floor() if isinstance(neighbors, Metric) else rounded(engine, inside)
         return whole.cast("int64")
-    return clamped(_as_float(raw, name), float(column.low), float(column.high))
+    return _inside(raw, name, float(column.low), float(column.high))
 
 
 def _day(raw: Expression, name: str, column: Date) -> Expression:
@@ -192,6 +201,17 @@ def _rint() -> Any:
         return value
 
     return rint
+
+
+@functools.cache
+def _list_position(engine: str) -> Any:
+    """The place of a text in a list of texts, 0 or NULL where it is not there."""
+
+    @ibis().udf.scalar.builtin(name={"duckdb": "list_position", "spark": "array_position"}[engine])  # type: ignore[untyped-decorator]
+    def list_position(values: list[str], value: str) -> int:
+        return 0
+
+    return list_position
 
 
 @functools.cache

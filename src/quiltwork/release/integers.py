@@ -60,13 +60,14 @@ def _squares(engine: Engine, rows: Expression, one: Statistic) -> tuple[Expressi
 
 
 def _integers(engine: Engine, rows: Expression, table: Table, one: Statistic) -> Expression:
-    column, value = table.columns[str(one.of)], rows[str(one.of)]
+    column: Any = table.columns[str(one.of)]
+    value = rows[str(one.of)]
     if one.verb == "keys":
         return value if isinstance(column, Cat) else value.cast("string")
     if one.clip is None:
         raise TypeError(f"{one.verb} has no clip")
     low, high = one.clip
-    inside = clamped(value, low, high)
+    inside = value if (low, high) == (column.low, column.high) else clamped(value, low, high)  # it is in its range
     if isinstance(column, Int):
         return inside if one.verb != "quantiles" or high - low < MOST_BINS else _bin(inside, low, high)
     if one.verb == "quantiles":

@@ -1,8 +1,9 @@
 """The order of events of a release: check, price, pay, scan, draw, store, show.
 
-Nothing is counted before it is paid for: of the data only names and types of columns are looked at, so that a wrong
-file costs nothing. Numbers are stored under their key before anybody sees them, and the same key
-gives the stored numbers again: at most one draw is ever shown, wherever a process dies.
+Nothing is counted before it is paid for: of the data names and types of columns are looked at, and where the budget
+has room files are read through once, so that a wrong or damaged one costs nothing. Numbers are stored under their key
+before anybody sees them, and the same key gives the stored numbers again: at most one draw is ever shown, wherever a
+process dies. A scan that fails is done again under its key without another payment.
 
 Reference: theory/release.md section 9.
 """
@@ -12,7 +13,8 @@ from __future__ import annotations
 import hashlib
 import math
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -20,12 +22,12 @@ import attrs
 from quiltwork import checks
 from quiltwork.curves.guarantee import Guarantee, later
 from quiltwork.data.engines.engine import Engine
-from quiltwork.errors import AlreadyRun, InvalidParameter, Unsupported
+from quiltwork.errors import AlreadyRun, InvalidParameter, Unreadable, Unsupported
 from quiltwork.mechanisms import sampling
 from quiltwork.progress import reporting
 from quiltwork.release.draw import published
 from quiltwork.release.released import Released
-from quiltwork.release.scan import Totals, inspect, quiet, totals
+from quiltwork.release.scan import Totals, inspect, quiet, read_through, totals
 from quiltwork.tables.guarantee import PlanGuarantee, contribution_bounds
 from quiltwork.tables.notions.neighbors import SWAP_STEPS, Notion, User
 from quiltwork.tables.notions.transformations import ClipRows
@@ -106,14 +108,18 @@ def carried_out(
                 stored = ledger.result(budget, key)
                 if stored is not None:
                     return _again(stored, task.code, budget, key)
-                inspect(opened, data, task.table, task.neighbors, task.statistics)
+                source = (opened, data, task.table, task.neighbors, task.statistics)
+                inspect(*source)
+                if not ledger.would_exceed(budget, task.guarantee):  # of a refused release no row is looked at
+                    read_through(*source)
                 receipt = ledger.spend(budget, task.guarantee, note=NOTE + task.code, key=key)
                 if receipt.entry.content.get("note") != NOTE + task.code:
                     raise AlreadyRun(
                         f"key {key!r} of budget {budget!r}", "it paid for another plan", "take another key"
                     )
             stage("reading")
-            exact = totals(opened, data, task.table, task.neighbors, task.statistics, lambda done, total: None)
+            with _paid(None if receipt is None else key):
+                exact = totals(opened, data, task.table, task.neighbors, task.statistics, lambda done, total: None)
             stage("drawing")
             made = attrs.evolve(task.drawn(exact), engine=opened.name, receipt=receipt)
             del exact
@@ -152,8 +158,9 @@ def enforced(found: PlanGuarantee) -> PlanGuarantee:
 def _engine(given: str | Engine) -> Any:
     if isinstance(given, Engine):
         return _Borrowed(given)
+    in_file = str(given).startswith("duckdb:///")  # only read, beside others who read it
     with quiet("opening the engine"):
-        return Engine.open(given, progress=False)
+        return Engine.open(given, settings={"access_mode": "READ_ONLY"} if in_file else None, progress=False)
 
 
 @attrs.frozen(eq=False)
@@ -168,6 +175,15 @@ class _Borrowed:
 
     def __exit__(self, *_: object) -> None:
         return None
+
+
+@contextmanager
+def _paid(key: str | None) -> Iterator[None]:
+    """What fails after it was paid for is done again under the same key, without another payment."""
+    try:
+        yield
+    except Unreadable as error:
+        raise Unreadable(error.stage, error.kind, key) from None
 
 
 def _again(stored: Released, code: str, budget: str | None, key: str) -> Released:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import attrs
@@ -116,9 +116,26 @@ def inspect(engine: Engine, source: Any, table: Table, neighbors: Notion, statis
         declared(engine, _raw(engine, source, table, names), table, names, neighbors)
 
 
+def read_through(engine: Engine, source: Any, table: Table, neighbors: Notion, statistics: Sequence[Statistic]) -> None:
+    """Refuse files that are damaged inside: every value that will be used is read once, and nothing is told of it.
+
+    Whether a file can be read is a matter of the file and not of the rows in it: tables that differ in one person are
+    both written without damage.
+    """
+    names = columns_of(neighbors, statistics)
+    with quiet("reading the data through"):
+        if not isinstance(_named(engine, source), (str, os.PathLike, list, tuple)):
+            return  # it is in memory, or the engine's own
+        engine.distrust_statistics()
+        raw = _raw(engine, source, table, names)
+        read = sorted(names) or raw.columns[:1]
+        engine.fetch(raw.aggregate(**{f"last{place}": raw[name].max() for place, name in enumerate(read)}))
+
+
 def _raw(engine: Engine, source: Any, table: Table, names: frozenset[str]) -> Expression:
     """The raw rows. Of a text file without such a column its names are not told: the first line may be a person."""
     wanted = sorted(names) or list(table.columns)[:1]
+    source = _named(engine, source)
     try:
         return opened(engine, typed(source, table, wanted), wanted)[0]
     except InvalidParameter as error:
@@ -128,6 +145,15 @@ def _raw(engine: Engine, source: Any, table: Table, names: frozenset[str]) -> Ex
             raise
         hint = "see that the first line of the file holds the names of its columns"
         raise InvalidParameter("column", error.given, error.allowed, hint) from None
+
+
+def _named(engine: Engine, source: Any) -> Any:
+    """The table of the engine's database that has this name; every other source as it is."""
+    if not isinstance(source, str) or not source.isidentifier():
+        return source
+    with suppress(ibis().common.exceptions.TableNotFound):
+        return engine.table(source)
+    return source
 
 
 @attrs.define(eq=False)
@@ -200,17 +226,15 @@ def _cut(
     The rows that are not used, and all those that are.
     """
     copied = many.mutate(copy=ibis().row_number().over(group_by=["person", *content], order_by=content))
-    text = copied.person.cast("string")
-    for name in (*content, "copy"):
-        text = text + "/" + copied[name].cast("string").fill_null("")
-    copied = copied.mutate(place=md5()(text))
+    texts = [copied[name].cast("string").fill_null("") for name in ("person", *content, "copy")]
+    copied = copied.mutate(place=md5()(ibis().literal("/").join(texts)))
     order = ["place", *content, "copy"]
     ranked = copied.mutate(used=ibis().literal(True))
     for column, cap in limits.items():
         within = ibis().row_number().over(group_by=["person", "used", f"cap_{column}"], order_by=order)
         ranked = ranked.mutate(used=ranked.used & (within < cap))
     if not math.isinf(neighbors.max_records):
-        within = ibis().row_number().over(group_by=["person", "used"], order_by=order)
+        within = ibis().row_number().over(group_by=["person", "used"] if limits else "person", order_by=order)
         ranked = ranked.mutate(used=ranked.used & (within < int(neighbors.max_records)))
     kinds = every.schema()
     ranked = engine.kept(ranked.select("person", *content, "used"))

@@ -26,7 +26,7 @@ from quiltwork.tables.schema.columns import Id, SubsetOf
 from quiltwork.tables.schema.predicates import And, Condition, Everything, Or, Predicate, leaves, opaque_parts
 from quiltwork.tables.schema.table import Reference, Table
 from quiltwork.tables.stated_sensitivity import check_sensitivity
-from quiltwork.tables.statistics.calibrate import calibrated
+from quiltwork.tables.statistics.calibrate import calibrated, scaled
 from quiltwork.tables.statistics.intervals import errors
 from quiltwork.tables.statistics.price import queries
 from quiltwork.tables.statistics.statistic import Statistic, statistic
@@ -248,11 +248,14 @@ class Plan:
 
     def calibrate(self, epsilon: float, delta: float = 0.0) -> Plan:
         """The same plan with every `auto` noise chosen, so that the whole of it costs at most (epsilon, delta)."""
+        return self._with(calibrated(self.statistics, self.table, self.neighbors, self._guaranteed, epsilon, delta))
 
-        def guarantee(statistics: Sequence[Statistic]) -> PlanGuarantee:
-            return self._with(statistics).guarantee()
+    def scaled(self, epsilon: float, delta: float = 0.0) -> Plan:
+        """The same plan with one factor on the noise of every statistic: what another budget would mean."""
+        return self._with(scaled(self.statistics, self._guaranteed, epsilon, delta))
 
-        return self._with(calibrated(self.statistics, self.table, self.neighbors, guarantee, epsilon, delta))
+    def _guaranteed(self, statistics: Sequence[Statistic]) -> PlanGuarantee:
+        return self._with(statistics).guarantee()
 
     def _with(self, statistics: Sequence[Statistic]) -> Plan:
         """The same table, notion and stated queries with other statistics."""

@@ -394,7 +394,7 @@ def _read(
         )
     if not task.holds(found):
         raise InvalidParameter("counts", "a table that misses the target", f"one that meets {task.words}")
-    return Design(task, found, optimum=optimum, **told)
+    return Design(task, found, optimum=optimum, **{"lower_bound": None, **told})
 
 
 document(

@@ -24,8 +24,10 @@ from quiltwork.checks import flag, text
 from quiltwork.errors import InvalidParameter, QuiltworkError, Unsupported, imported
 from quiltwork.kinds import not_written
 
-CSV = {
+CSV = {  # what is not said here DuckDB guesses from the rows: lines to skip, and what begins a comment
     "header": True,
+    "skip": 0,
+    "comment": "",
     "all_varchar": True,
     "delim": ",",
     "quote": '"',

@@ -155,7 +155,9 @@ def view(
     if epsilon is None:
         return found
     try:
-        if family is None:
+        if family is None and file.channel is not None:
+            made = file.world.certified(file.channel, release, reads=file.reads, **asked)
+        elif family is None:
             options = file.options
             made = file.world.design(
                 release,

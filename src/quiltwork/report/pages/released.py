@@ -8,16 +8,22 @@ from typing import Any
 from quiltwork.document.blocks import Block, Bullets, Cell, Fact, Facts, Grid, Section, Terms, Words
 from quiltwork.document.page import Report
 from quiltwork.document.parts import SUMMARY, assumed, why
+from quiltwork.errors import QuiltworkError, Unreachable
+from quiltwork.mechanisms.noise import Auto
+from quiltwork.numbers.digits import NOISE, at_most
 from quiltwork.release.released import FITTED, LAST, Released
 from quiltwork.report.parts import loss_fact, percent, promised
 from quiltwork.tables.guarantee import USUAL_DELTA
+from quiltwork.tables.plan import Plan
 from quiltwork.tables.statistics.statistic import Statistic
 
+HALF = "With half of the budget"
+LEAST = 1e-9  # of an epsilon of which half is told
 SHOWN = 200  # rows of one table
 
 
-def released_report(found: Released, title: str, delta: float | None = None) -> Report:
-    """Everything that is said about a release; the numbers are all in its data."""
+def released_report(found: Released, title: str, delta: float | None = None, plan: Plan | None = None) -> Report:
+    """Everything that is said about a release; the numbers are all in its data. Of a plan also what half would mean."""
     at = USUAL_DELTA if delta is None else delta
     epsilon = found.guarantee.epsilon(at)
     paid = Fact("Paid from a budget", "no ledger was given", "each run without one is a release of its own", "warm")
@@ -31,6 +37,7 @@ def released_report(found: Released, title: str, delta: float | None = None) -> 
         *(Section(one.name, _statistic(found, one)) for one in found.statistics),
         *(Section(name, _numbers(found, {name})) for name in _others(found)),
         Section("What was done to the data", [Bullets(found.words)] if found.words else [Words("Nothing.")]),
+        *([] if plan is None else _half(plan, float(epsilon.upper), at)),
         Section("In plain words", promised(found.guarantee, at)),
         *assumed(found.guarantee.assumes),
         *why(found.guarantee.because),
@@ -43,6 +50,23 @@ def released_report(found: Released, title: str, delta: float | None = None) -> 
     lead = f"{drawn} Protected: {found.guarantee.protects}."
     data = {"kind": "release", "met": True, "release": {**found.about(), "rows": [dict(row) for row in found.rows]}}
     return Report(title, lead, sections, data)
+
+
+def _half(plan: Plan, epsilon: float, delta: float) -> list[Section]:
+    """What half of the budget would have cost: by how much every noise, and so every interval, would be wider."""
+    if not LEAST < epsilon < math.inf:
+        return []
+    kept = f"half of that, epsilon {at_most(epsilon / 2, noise=NOISE)} at delta {delta:g}"
+    try:
+        wider = plan.scaled(epsilon / 2, delta)
+    except Unreachable:
+        return [Section(HALF, [Words(f"No size of these noises keeps {kept}.")])]
+    except QuiltworkError:  # the numbers are paid for and shown, whatever is not known beside them
+        return []
+    noises = [(new.noise, old.noise) for new, old in zip(wider.statistics, plan.statistics, strict=True)]
+    factors = [a.size / b.size for a, b in noises if not isinstance(a, Auto) and not isinstance(b, Auto)]
+    said = f"About {max(factors):.3g} times the noise, and intervals so much wider, would keep {kept}."
+    return [Section(HALF, [Words(said)])]
 
 
 def _statistic(found: Released, one: Statistic) -> list[Block]:

@@ -232,6 +232,7 @@ class WorldFile(File):
     pairs: Pairs = "all"
     existing: Annotated[tuple[Existing, ...], Field(strict=False)] = ()
     target: WorldTarget | None = None
+    channel: ChanceTable | None = None
     cost: Cost = "squared"
     outputs: Numbers | None = None
     reads: Annotated[str, Field(json_schema_extra={"enum": list(READS)})] = "data"

@@ -40,6 +40,7 @@ SHARED = 1e-4  # how near the best shares are, relative
 MOST_ENTRIES = 100_000  # sets of groups times statistics, for which shares are worked out
 NORMAL = NormalDist()
 NEAR = 1e-4  # how much of the target may be left, relative
+NEARLY = 1e-2  # the same where a size is only to be named
 GRID = 1e-6  # of factors, relative: nearer ones have the same rounded sizes
 TRIES = 60  # of factors
 FARTHEST = 30.0  # log of a factor
@@ -172,8 +173,27 @@ def calibrated(
     return times(noises, statistics, factor)
 
 
-def _least_factor(spent: Callable[[float], float]) -> float | None:
-    """The least factor that was found at which at most 1 is spent; what it leaves is at most NEAR, where that exists.
+def scaled(
+    statistics: Sequence[Statistic], guarantee: Callable[[Sequence[Statistic]], Guaranteed], epsilon: Any, delta: Any
+) -> list[Statistic]:
+    """The statistics with one factor on every noise, so that the whole costs at most the target, or a little less."""
+    epsilon, delta = checks.moderate("epsilon", epsilon), checks.probability("delta", delta)
+    noises, asked = [one.noise for one in statistics], [attrs.evolve(one, noise=Auto(1.0)) for one in statistics]
+
+    def spent(asked: Sequence[Statistic]) -> float:
+        share: float = float(guarantee(asked).epsilon(delta).upper) / epsilon
+        return share
+
+    factor = None
+    if spent([]) <= 1 and math.isfinite(spent(statistics)):  # an infinite loss is infinite for every size of the noise
+        factor = _least_factor(lambda f: spent(times(noises, asked, f)), NEARLY)
+    if factor is None:
+        raise Unreachable(f"epsilon {epsilon!r} at delta {delta!r}", "any multiple of the noise of this plan")
+    return times(noises, asked, factor)
+
+
+def _least_factor(spent: Callable[[float], float], near: float = NEAR) -> float | None:
+    """The least factor that was found at which at most 1 is spent; what it leaves is at most `near`, where that exists.
 
     Shares are nearly right, and epsilon falls about as one over the factor: the next try is this factor times what it
     spends, later the secant, within what is known to be too little and enough, and otherwise the middle.
@@ -188,13 +208,13 @@ def _least_factor(spent: Callable[[float], float]) -> float | None:
             enough = min(enough, here)
         else:
             few = max(few, here)
-        if (value <= 1 and over >= -NEAR) or enough - few <= GRID:
+        if (value <= 1 and over >= -near) or enough - few <= GRID:
             break
         slope = -1.0
         if before is not None and math.isfinite(over + before[1]) and here != before[0]:
             slope = min((over - before[1]) / (here - before[0]), -0.05)
         before = here, over
-        guess = here + ((-NEAR / 4 - over) / slope if math.isfinite(over) else 2.0)
+        guess = here + ((-near / 4 - over) / slope if math.isfinite(over) else 2.0)
         if math.isinf(enough):
             here = min(max(guess, few + GRID), few + 3.0)
         elif math.isinf(few):

@@ -137,13 +137,25 @@ def publish(
 
 
 def table_of(name: str, content: bytes) -> Any:
-    """The rows of a CSV or parquet file; no error says what is in it."""
+    """The rows of a CSV or parquet file; no error says what is in it.
+
+    Of CSV all is text: a type that follows from values is told by one of them, and 007 and 7 are one person or two.
+    """
     arrow = pyarrow()
     try:
         if name.lower().endswith(".parquet"):
             return import_module("pyarrow.parquet").read_table(arrow.BufferReader(content))
-        return import_module("pyarrow.csv").read_csv(arrow.BufferReader(content))
-    except (arrow.ArrowException, ValueError, OSError):
+        csv_of, columns = import_module("pyarrow.csv"), next(csv.reader(io.StringIO(content.decode("utf-8-sig"))), [])
+        texts = csv_of.ConvertOptions(
+            column_types=dict.fromkeys(columns, arrow.string()), null_values=[""], strings_can_be_null=True,
+            quoted_strings_can_be_null=True,
+        )  # fmt: skip
+        parse = csv_of.ParseOptions(newlines_in_values=True)
+        found = csv_of.read_csv(arrow.BufferReader(content), parse_options=parse, convert_options=texts)
+        if set(found.schema.types) != {arrow.string()}:
+            raise ValueError("a header that is read in two ways")
+        return found
+    except (arrow.ArrowException, ValueError, OSError, csv.Error):
         raise InvalidParameter("Data", "a file that cannot be read", "a CSV file with a header, or parquet") from None
 
 
