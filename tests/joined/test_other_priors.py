@@ -14,7 +14,7 @@ from quiltwork import pufferfish as pf
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.joined.meeting import Meeting, residual
 from quiltwork.joined.patterns import patterns_of
-from quiltwork.joined.under_tree import InBlocks, OnTree
+from quiltwork.joined.under.tree import InBlocks, OnTree
 
 STAY = [[0.9, 0.1], [0.1, 0.9]]
 

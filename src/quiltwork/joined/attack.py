@@ -24,9 +24,9 @@ from quiltwork.checks import FloatArray
 from quiltwork.compose.loss import Loss
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.joined.under_chain import AlongChain
-from quiltwork.joined.under_prior import Correlated, UnderPrior
-from quiltwork.joined.under_tree import Hidden, InBlocks, OnTree
+from quiltwork.joined.under.chain import AlongChain
+from quiltwork.joined.under.prior import Correlated, UnderPrior
+from quiltwork.joined.under.tree import Hidden, InBlocks, OnTree
 from quiltwork.losses.families.gaussian import Gaussian, GaussianPrivacy
 from quiltwork.losses.families.laplace import Laplace
 from quiltwork.losses.families.pure import Pure

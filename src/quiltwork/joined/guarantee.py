@@ -14,12 +14,12 @@ from quiltwork.confounding.world import World
 from quiltwork.curves.guarantee import Guarantee, later
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.joined.patterns import Patterns, patterns_of
-from quiltwork.joined.under_chain import AlongChain
-from quiltwork.joined.under_gaussian import BECAUSE as SHIFT
-from quiltwork.joined.under_gaussian import shifted
-from quiltwork.joined.under_joint import InJointLaw
-from quiltwork.joined.under_prior import Correlated, UnderPrior
-from quiltwork.joined.under_tree import Apart, Hidden, InBlocks, OnTree
+from quiltwork.joined.under.chain import AlongChain
+from quiltwork.joined.under.gaussian import BECAUSE as SHIFT
+from quiltwork.joined.under.gaussian import shifted
+from quiltwork.joined.under.joint import InJointLaw
+from quiltwork.joined.under.prior import Correlated, UnderPrior
+from quiltwork.joined.under.tree import Apart, Hidden, InBlocks, OnTree
 from quiltwork.pufferfish.prior import Prior
 from quiltwork.pufferfish.priors.blocks import Blocks, Independent
 from quiltwork.pufferfish.priors.chain.chain import MarkovChain

@@ -31,7 +31,7 @@ from quiltwork.tables.schema.columns import Cat, Int
 
 if TYPE_CHECKING:
     from quiltwork.joined.sides import Kernel
-    from quiltwork.joined.under_chain import AlongChain
+    from quiltwork.joined.under.chain import AlongChain
 
 MOST_TICKS = 200  # of a chain whose totals are looked at
 MOST_ENTRIES = 8  # of which the totals are asked, evenly along the chain

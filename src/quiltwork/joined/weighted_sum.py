@@ -27,7 +27,7 @@ from quiltwork.losses.families.gaussian import Gaussian, GaussianPrivacy
 
 if TYPE_CHECKING:
     from quiltwork.joined.sides import Kernel
-    from quiltwork.joined.under_chain import AlongChain
+    from quiltwork.joined.under.chain import AlongChain
 
 MOST_TICKS = 11  # that are summed: each doubles the number of sequences
 THRESHOLDS, WEIGHTS = 400, (0.25, 0.5, 0.75, 1.0)  # powers of the correlation that are tried

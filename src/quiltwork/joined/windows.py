@@ -23,8 +23,8 @@ from quiltwork.compose.filters.windows import InWindows, WindowsFilter
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter, Unreachable, Unsupported
 from quiltwork.joined.patterns import Profile, patterns_of
-from quiltwork.joined.under_chain import AlongChain
-from quiltwork.joined.under_prior import UnderPrior
+from quiltwork.joined.under.chain import AlongChain
+from quiltwork.joined.under.prior import UnderPrior
 from quiltwork.losses.family import Family
 from quiltwork.numbers.stated import typed_above
 from quiltwork.pufferfish.prior import Prior

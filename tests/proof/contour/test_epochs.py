@@ -10,8 +10,9 @@ flint = pytest.importorskip("flint")
 from flint import arb  # noqa: E402
 
 import quiltwork as qw  # noqa: E402
-from quiltwork.proof.contour import balls, epochs, puts  # noqa: E402
-from quiltwork.proof.contour.random_allocation import Mean  # noqa: E402
+from quiltwork.proof.contour import balls  # noqa: E402
+from quiltwork.proof.contour.random_allocation import epochs, puts
+from quiltwork.proof.contour.random_allocation.mean import Mean  # noqa: E402
 
 PLACES = [arb(0.8125), arb(1.5), arb(2)]
 
@@ -60,7 +61,7 @@ def test_few_nodes_are_paid_for(truth, rule, part, nothing, goal, longer, monkey
         puts._Bent, "roughly", lambda self, u: right(self, u) + (longer if self.turn == puts.BENT else 0)
     )
     assert agree(found(rule, goal, places), known)
-    monkeypatch.setattr(f"quiltwork.proof.contour.puts.{part}", nothing)
+    monkeypatch.setattr(f"quiltwork.proof.contour.random_allocation.puts.{part}", nothing)
     assert not agree(found(rule, goal, places), known), "a lost part is seen"
 
 

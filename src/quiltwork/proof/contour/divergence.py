@@ -18,7 +18,7 @@ from quiltwork.proof.contour.law import Exponential, Finite, Gaussian, Laplace, 
 from quiltwork.proof.contour.line import Parts, line, rough, steer
 from quiltwork.proof.contour.nodes import law_of, two_sided
 from quiltwork.proof.contour.powers import powers
-from quiltwork.proof.contour.random_allocation import one_epoch
+from quiltwork.proof.contour.random_allocation.mean import one_epoch
 from quiltwork.proof.contour.ranges import best_top, likely_top
 from quiltwork.proof.contour.single import one_release
 

@@ -14,10 +14,10 @@ from typing import Any
 from flint import arb, fmpq
 
 from quiltwork.proof.contour.balls import Undecided, exact, fraction, hi, near
-from quiltwork.proof.contour.epochs import epoch
 from quiltwork.proof.contour.gaussians import MovedGaussians
 from quiltwork.proof.contour.law import DiscreteGaussian, Exponential, Finite, Gaussian, Laplace, Law, Mixture
 from quiltwork.proof.contour.panels import FixedSizeGaussian, FixedSizeLaplace, MovedLaplaces
+from quiltwork.proof.contour.random_allocation.epochs import epoch
 
 Node = Mapping[str, Any]
 BETWEEN = ("fixed_size", "truncated_poisson", "exponential", "random_allocation")  # known from both sides only

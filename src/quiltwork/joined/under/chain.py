@@ -17,7 +17,7 @@ from quiltwork.joined.patterns import Patterns
 from quiltwork.joined.propagation import Propagation
 from quiltwork.joined.revealing import REVEALED, Revealed, windows
 from quiltwork.joined.sides import Sides
-from quiltwork.joined.under_prior import Correlated
+from quiltwork.joined.under.prior import Correlated
 from quiltwork.joined.weighted_sum import Floor, weighted_sums
 from quiltwork.pufferfish.priors.chain.chain import MarkovChain
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from quiltwork.joined.meeting import Law
 from quiltwork.joined.patterns import Patterns
 from quiltwork.joined.revealing import HIDDEN, REVEALED, Revealed, merged
-from quiltwork.joined.under_tree import TRANSLATED, Listed
+from quiltwork.joined.under.tree import TRANSLATED, Listed
 from quiltwork.pufferfish.priors.ising import Ising
 from quiltwork.pufferfish.priors.joint.law import JointLaw
 

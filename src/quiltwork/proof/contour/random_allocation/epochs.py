@@ -21,8 +21,8 @@ from flint import arb
 
 from quiltwork.proof.contour.balls import Budget, Undecided, exact, hi, lo, near, precision
 from quiltwork.proof.contour.law import Finite
-from quiltwork.proof.contour.puts import Put, on_hyperbola, on_line
-from quiltwork.proof.contour.random_allocation import MAX_STEPS, Mean
+from quiltwork.proof.contour.random_allocation.mean import MAX_STEPS, Mean
+from quiltwork.proof.contour.random_allocation.puts import Put, on_hyperbola, on_line
 
 BITS = 160
 WORK = 2e7  # products of balls

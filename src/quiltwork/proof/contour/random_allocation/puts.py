@@ -16,7 +16,7 @@ import numpy as np
 from flint import acb, acb_mat, arb
 
 from quiltwork.proof.contour.balls import Budget, Undecided, hi, lo, near
-from quiltwork.proof.contour.random_allocation import Mean
+from quiltwork.proof.contour.random_allocation.mean import Mean
 
 GOAL = 62.0  # -log of the error that is aimed at
 BENT, DEPTH = 0.75, 0.55  # a and d

@@ -18,7 +18,7 @@ from quiltwork.joined.meeting import Law, Meeting, residual
 from quiltwork.joined.patterns import Pattern, Patterns
 from quiltwork.joined.revealing import HIDDEN, REVEALED, Revealed, merged, told_by, windows
 from quiltwork.joined.sides import Kernel, Sides
-from quiltwork.joined.under_prior import Correlated
+from quiltwork.joined.under.prior import Correlated
 from quiltwork.numbers.matrices import stationary_error
 from quiltwork.numbers.rounding import UNIT, up
 from quiltwork.pufferfish.prior import Prior

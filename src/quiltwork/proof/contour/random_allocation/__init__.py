@@ -1,0 +1,1 @@
+"""Random allocation: each record in one of t steps; one epoch, and several."""
