@@ -11,7 +11,7 @@ from flint import arb  # noqa: E402
 
 import quiltwork as qw  # noqa: E402
 from quiltwork.proof.contour import balls  # noqa: E402
-from quiltwork.proof.contour.random_allocation import epochs, puts
+from quiltwork.proof.contour.random_allocation import epochs, puts  # noqa: E402
 from quiltwork.proof.contour.random_allocation.mean import Mean  # noqa: E402
 
 PLACES = [arb(0.8125), arb(1.5), arb(2)]
