@@ -12,6 +12,8 @@ from benchmarks.soundness.rooms import (
     compose_renyi,
     compose_samples,
     confounding,
+    confounding_mixed,
+    confounding_processes,
     curves,
     curves_classes,
     data,
@@ -34,6 +36,7 @@ from benchmarks.soundness.rooms import (
     proofs,
     pufferfish,
     pufferfish_gaussian,
+    pufferfish_networks,
     pufferfish_noise,
     pufferfish_small,
     rare,
@@ -59,8 +62,8 @@ _ROOMS = (
     compose, compose_samples, compose_renyi, compose_lattices,
     compose_programs, beside, rare, renyi, proofs,
     regions, regions_outer, tables, tables_notions, tables_persons, tables_published, tables_sessions,
-    pufferfish, pufferfish_small, pufferfish_noise, pufferfish_gaussian, confounding, mechanisms, mechanisms_samplers,
-    game, audit_scores, joined, ledger, ledger_blocks, ledger_events, ledger_filters, ledger_odometers,
+    pufferfish, pufferfish_small, pufferfish_noise, pufferfish_gaussian, pufferfish_networks, confounding,
+    confounding_mixed, confounding_processes, mechanisms, mechanisms_samplers, game, audit_scores, joined, ledger, ledger_blocks, ledger_events, ledger_filters, ledger_odometers,
     ledger_windows, spec, report, data,
 )  # fmt: skip
 KINDS: dict[str, Kind] = {kind.title: kind for room in _ROOMS for kind in room.KINDS}

@@ -99,8 +99,9 @@ def three_defenders(bayesian: Attacked, responses: Mapping[str, Attacked], effor
     areas = [as_printed(nets[name], PRINTED_1B[name]) for name in list(arms)[1:]]
     areas.insert(0, as_printed(looped, PRINTED_1B["Bayesian defender"]))
     return {
-        "game-figure-1b": Finding(words, why, [*loop_checks, *fair, held], [drawn]),
-        "game-table-4-1b": Finding(words, f"Other people, sizes and scale of the price. {why}", [*areas, held], [grid]),
+        "game-figure-1b": Finding(words, why, [*loop_checks, *fair], [drawn]),
+        "game-figure-1b-retrained": Finding(words, why, [held]),
+        "game-table-4-1b": Finding(words, f"Other people, sizes and scale of the price. {why}", areas, [grid]),
     }
 
 
@@ -126,6 +127,13 @@ STUDIES = (
                 "Figure 1b",
                 "Of three defenders the Bayesian one is the most robust against the Bayesian attacker; the others best "
                 "respond to fixed and to adaptive LRT.",
+                LOOP,
+            ),
+            Item(
+                "game-figure-1b-retrained",
+                "Figure 1b, attackers retrained",
+                "The area of the attacker in the loop is what the Bayesian defender leaves: no attacker who learns from "
+                "the finished defence reads more.",
                 LOOP,
             ),
             Item(

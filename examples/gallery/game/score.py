@@ -81,14 +81,14 @@ def against_score(effort: Effort) -> dict[str, Finding]:
     areas = [as_printed(found[name], area) for name, area in PRINTED_1G.items()]
     grid = table(found, PRINTED_1G, "Printed areas, and all attackers")
     return {
-        "game-figure-1g": Finding(words, why, [*order, lost, turned, close], [drawn]),
+        "game-figure-1g": Finding(words, why, [*order, lost, close], [drawn]),
         **lasted("game-figure-1g", found, words, why),
         "game-table-4-1g": Finding(
             words,
             f"Other people and an unknown price. {why} That explains an area below one half for the score. It does not "
             "explain adaptive LRT so far below fixed LRT, as printed: here both go the same way. Text and table cannot "
             "both be right about these two.",
-            [alike(), *areas],
+            [alike(), turned, *areas],
             [grid],
         ),
     }

@@ -45,8 +45,6 @@ class MixedNoises(FromDelta):
         self.cells, self.rest, self.parts, self.cap = cells, rest, parts, cap
 
     def _upper(self, epsilon: float) -> float:
-        if math.isinf(epsilon):
-            return up(self.rest)
         total = [self.rest]
         for mass, curve in self.cells:
             total.append(mass * float(np.asarray(curve.delta(epsilon).upper)))

@@ -18,7 +18,7 @@ import attrs
 import numpy as np
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.numbers.matrices import refuse_lost
+from quiltwork.numbers.matrices import TINY, refuse_lost
 from quiltwork.numbers.rounding import UNIT
 
 MOST_CELLS = 2**16  # numbers in one table
@@ -58,12 +58,24 @@ class Factor:
 
 
 def product(factors: Sequence[Factor], scope: Scope, size: int) -> Factor:
-    """The product of factors inside a scope."""
-    truth = bool(factors) and factors[0].table.dtype == bool
-    table = np.ones((size,) * len(scope), dtype=bool if truth else float)
+    """The product of factors inside a scope, in its own scale; refused where a possible value has lost its digits."""
+    if factors and factors[0].table.dtype == bool:
+        return Factor(scope, _possible(factors, scope, size))
+    table = np.ones((size,) * len(scope))
     for factor in factors:
-        table = table & factor.over(scope) if truth else table * factor.over(scope)
+        table = table * factor.scaled().over(scope)
+        table = table / (float(table.max()) or 1.0)
+        if float(table.min()) < TINY:  # a zero, or a number that what comes later may raise, without its digits
+            refuse_lost(table, _possible(factors, scope, size))
     return Factor(scope, table)
+
+
+def _possible(factors: Sequence[Factor], scope: Scope, size: int) -> np.ndarray:
+    """Where no factor is 0."""
+    found = np.ones((size,) * len(scope), dtype=bool)
+    for factor in factors:
+        found = found & (factor.over(scope) > 0)
+    return found
 
 
 def elimination(scopes: Iterable[Scope], entries: Iterable[int], kept: Iterable[int] = ()) -> list[tuple[int, Scope]]:

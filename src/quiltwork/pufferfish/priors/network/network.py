@@ -25,12 +25,12 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
-from quiltwork.numbers.matrices import log_ratios, refuse_lost
+from quiltwork.numbers.matrices import log_ratios
 from quiltwork.numbers.rounding import UNIT, down, up
 from quiltwork.pufferfish.prior import Prior, Translation
 from quiltwork.pufferfish.priors.joint.cases import check_secrets
 from quiltwork.pufferfish.priors.joint.law import JointLaw
-from quiltwork.pufferfish.priors.network.junction import Factor, Junction, marginal
+from quiltwork.pufferfish.priors.network.junction import Factor, Junction, marginal, product
 from quiltwork.pufferfish.priors.network.slopes import MOST_BAG, Propagation
 from quiltwork.pufferfish.priors.network.tilted import BECAUSE as TILTED
 from quiltwork.pufferfish.priors.network.tilted import Tilted
@@ -250,7 +250,10 @@ class Network(Prior):
             return np.zeros((size, size))
         inside = [factor for factor in self.factors if not self._positive or hidden & set(factor.scope)]
         kept = tuple(sorted({entry, *border}))
-        found = marginal(inside, kept, size)
+        try:
+            found = marginal(inside, kept, size)
+        except InvalidParameter:  # digits were lost
+            return None
         masks = marginal([Factor(f.scope, f.table > 0) for f in inside], kept, size)
         if found is None or masks is None:
             return None
@@ -281,11 +284,7 @@ class Network(Prior):
         """The explicit law of all entries, for small networks and for secrets about several entries."""
         lists, size = self._lists(), len(self.states)
         scope = tuple(range(self.entries))
-        table, possible = np.ones((size,) * self.entries), np.ones((size,) * self.entries, dtype=bool)
-        for factor in self.factors:
-            table, possible = table * factor.scaled().over(scope), possible & (factor.over(scope) > 0)
-        table = table / table.max()
-        refuse_lost(table, possible)
+        table = product(self.factors, scope, size).table
         return JointLaw(table / table.sum(), values=lists, relative_error=(4 * len(self.factors) + 8) * UNIT)
 
     def _lists(self) -> tuple[tuple[Hashable, ...], ...]:
