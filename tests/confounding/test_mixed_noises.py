@@ -64,6 +64,20 @@ def test_normal_data_have_an_epsilon_too():
     assert both.lower >= alone.lower * (1 - 1e-9)
 
 
+def test_what_is_read_without_noise_is_told_at_every_epsilon():
+    """A coordinate that the secret decides, read without noise beside a Laplace reading: delta is 1 at infinity too."""
+    world = cf.World.gaussian([[0, 0], [1, 0]], sd=[[0, 0], [0, 1]])
+    release = world.release(cf.noise("gaussian", 0.0, [1, 0]), cf.noise("laplace", 1.0, [0, 1]))
+    assert isinstance(release.curve, MixedNoises)
+    for epsilon in (0.0, 30.0, math.inf):
+        assert release.delta(epsilon).lower == release.delta(epsilon).upper == 1.0
+    assert release.epsilon(0.5).lower == math.inf
+    assert release.beta(0.0).upper == 0.0
+    near = WORLD.release(cf.noise("laplace", 1.0), cf.noise("gaussian", 1.0))
+    assert near.delta(math.inf).upper <= 1e-14
+    assert "random variance" in " ".join(near.guarantee().because)
+
+
 def test_a_bound_that_took_the_upper_ends_of_cells_would_be_too_small():
     """With all mass at the largest E of the bulk the noise is large, and the truth is above that."""
     release = WORLD.release(cf.noise("laplace", 1.0), cf.noise("gaussian", 1.0))

@@ -170,6 +170,24 @@ def test_refusals_of_bayesian_networks(parents, tables, words):
         Network.bayesian(parents, tables)
 
 
+def test_factors_have_a_scale_of_their_own():
+    """Five weights of 1e100 in one bag overflowed; only ratios matter."""
+    plain = Network([((0, 1), AGREE)] * 5 + [((1, 2), AGREE)])
+    for scale in (1e100, 1e-99):
+        large = Network([((0, 1), scale * np.array(AGREE))] * 5 + [((1, 2), AGREE)])
+        assert np.array_equal(large.translations()[0].epsilons(0.5), plain.translations()[0].epsilons(0.5))
+        assert np.array_equal(large.influence().cases, plain.influence().cases)
+        np.testing.assert_allclose(large.joint().law, plain.joint().law, rtol=1e-14)
+
+
+def test_digits_that_are_lost_on_the_way_are_refused():
+    """8.1e-323 has four bits, and the next group of entries raised it to 1e-122 with an error of one percent."""
+    rare, common = [1.0, 3e-81], [[1e-100, 1e-100], [1e100, 1e100]]
+    rescued = [((0, 1), AGREE), *([((0,), rare)] * 4), ((0, 1), AGREE), ((0, 2), common), ((1, 3), AGREE)]
+    with pytest.raises(InvalidParameter, match="1e-280"):
+        Network(rescued)
+
+
 def test_a_factor_that_says_nothing_changes_nothing():
     plain = Network({(0, 1): AGREE})
     more = Network([((0, 1), AGREE), ((1, 0), np.ones((2, 2))), ((1,), [1.0, 1.0])])

@@ -11,6 +11,7 @@ from tests.soundness import game_checks as checks
 from tests.soundness import game_finite as finite
 from tests.soundness import game_next as following
 from tests.soundness import game_published as published
+from tests.soundness import game_pure as pure
 from tests.soundness import game_wide as wide
 from tests.soundness.confounding_checks import Check
 
@@ -35,4 +36,7 @@ KINDS: dict[str, tuple[Draw, Ask]] = {
     "counts": (audits.counted, audits.refuting),
     "mu to epsilon": (audits.gaussian, audits.converted),
     "guesses": (audits.guessed, audits.guesses),
+    "sup-norm noise": (pure.sup_norm, pure.widest),
+    "peeling": (pure.peeled, pure.named),
+    "behind others": (pure.behind, pure.followed),
 }

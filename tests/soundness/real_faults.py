@@ -17,6 +17,8 @@ from quiltwork.compose import repeat_and_select
 from quiltwork.compose.accountant import moments as renyi
 from quiltwork.compose.filters import filter as filter_base
 from quiltwork.compose.filters import kinds as filter_kinds
+from quiltwork.confounding import World, process
+from quiltwork.confounding.line import mixed
 from quiltwork.ledger.book import rules
 from quiltwork.losses.families import exponential, poisson, randomized_response
 from quiltwork.losses.families.sampling import (
@@ -34,6 +36,7 @@ from quiltwork.mechanisms.totals import gaussian_loss
 from quiltwork.pufferfish import GaussianPrior
 from quiltwork.pufferfish.priors.chain import chain
 from quiltwork.pufferfish.priors.gaussian.prior import GaussianLeaks
+from quiltwork.pufferfish.priors.network import network, slopes
 from quiltwork.tables import guarantee as guarantees
 from quiltwork.tables.worst_step import worst
 
@@ -237,6 +240,39 @@ def near_order(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(renyi, "renyi_ends", lambda parts, side, order: real(parts, side, 0.99 * order))
 
 
+def free_change(patch: pytest.MonkeyPatch) -> None:
+    """A group of entries of a network lets through a tenth less than it does."""
+    real = slopes.Part.told
+    patch.setattr(slopes.Part, "told", lambda self, found: 0.9 * real(self, found))
+
+
+def small_ball(patch: pytest.MonkeyPatch) -> None:
+    """What is hidden of a network is counted without the entry itself."""
+    real = network.Network._balls
+
+    def nearer(self: Any, entry: int, largest: int, view: Any) -> Any:
+        found = real(self, entry, largest, view)
+        return np.concatenate([found[:, 1:], found[:, -1:]], axis=1)
+
+    patch.setattr(network.Network, "_balls", nearer)
+
+
+def one_pair(patch: pytest.MonkeyPatch) -> None:
+    """A step of a feedback world is held for the first two states only."""
+
+    def step(self: Any) -> Any:
+        uniform = [Fraction(1, self.states)] * self.states
+        return World(uniform, self.data.tolist(), pairs=[(0, 1)]).release(self.mechanism.tolist())
+
+    patch.setattr(process.Process, "step", property(step))
+
+
+def louder(patch: pytest.MonkeyPatch) -> None:
+    """Each cell of the variance of Laplace noise counts at a larger variance than its least."""
+    real = mixed._drawn
+    patch.setattr(mixed, "_drawn", lambda found, least: real(found, 4.0 * least))
+
+
 # A kind of many schemes draws most cases from others than the one that has the fault: these need not be asked.
 ABOUT: dict[Patch, Callable[[Any], bool]] = {
     shuffled_as_sampled: lambda case: case["scheme"] == "shuffled" and case["size"] % 2 == 1,
@@ -247,6 +283,7 @@ ABOUT: dict[Patch, Callable[[Any], bool]] = {
     near_order: lambda case: case["noise"] == "gaussian" and case["scheme"] == "exchanged",
     lost_alias: lambda case: case["epochs"] == 1,  # of several epochs no integral is known
     narrow_cut: lambda case: case["epochs"] == 1,
+    louder: lambda case: case["epsilons"] and len(case["data"]) == 2 and len(case["places"]) == 2,
 }
 REAL: dict[str, tuple[str, Patch]] = {
     patch.__name__: (title, patch)
@@ -277,5 +314,9 @@ REAL: dict[str, tuple[str, Patch]] = {
         ("losses: random allocation", narrow_cut),
         ("losses: few steps of an allocation", exchanged_ends),
         ("losses: best of runs", free_selection),
+        ("pufferfish: networks, every mechanism", free_change),
+        ("pufferfish: networks, every mechanism", small_ball),
+        ("confounding: feedback worlds", one_pair),
+        ("confounding: Laplace beside Gaussian readings", louder),
     )
 }

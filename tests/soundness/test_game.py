@@ -12,7 +12,8 @@ from tests.soundness.game_kinds import KINDS
 from tests.truth.residues import LaplacePower
 
 from quiltwork.game.classifier import table
-from quiltwork.game.defenders import certificates, closed_forms, noise
+from quiltwork.game.defenders import certificates, closed_forms, noise, private
+from quiltwork.game.learned import following
 
 FEW = {"equilibrium": 1, "classifier": 2, "publish": 3, "next sigma": 2, "many attributes": 3, "limits, many trials": 2}
 LESS = 1.0 - 1e-12
@@ -51,6 +52,17 @@ def test_a_sensitivity_that_is_too_small_is_caught(monkeypatch, kind, module, cl
 
     monkeypatch.setattr(module, "widest", narrow)
     assert any(claim in check.claim for check in _wrong(kind, 20))
+
+
+def test_pure_noise_that_is_too_small_is_caught(monkeypatch):
+    """A share that moves less by a part in 1e12; a name that costs next to nothing; a fresh reading that moves less."""
+    share, name, widest = private._widest_share, private.noisy_max, following.widest
+    monkeypatch.setattr(private, "_widest_share", lambda moves: share(moves) * LESS)
+    assert any(check.claim == "sup-norm noise, pool rows: epsilon" for check in _wrong("sup-norm noise", 20))
+    monkeypatch.setattr(private, "noisy_max", lambda epsilon: name(epsilon / 1000))
+    assert any(check.claim == "peeling: epsilon" for check in _wrong("peeling", 6))
+    monkeypatch.setattr(following, "widest", lambda *given: (widest(*given)[0] * 0.99, None))
+    assert any(check.claim == "behind others: the target" for check in _wrong("behind others", 20))
 
 
 def test_a_wrong_number_of_shares_is_caught(monkeypatch):

@@ -32,9 +32,18 @@ def drawn(rng: np.random.Generator) -> dict[str, Any]:
     return {
         "data": [[int(entry) for entry in row] for row in rows], "places": [int(place) for place in places],
         "kinds": kinds, "scales": [round(float(np.exp(rng.uniform(-1.5, 1.5))), 3) for _ in kinds],
-        "epsilons": [0.0, float(rng.exponential(1.5))], "alphas": [float(rng.uniform())],
-        "delta": float(10.0 ** rng.uniform(-4, -0.5)),
+        **_asked(rng),
     }  # fmt: skip
+
+
+def _asked(rng: np.random.Generator) -> dict[str, list[float]]:
+    """Questions of one kind: inverting a curve asks for many of its values."""
+    kind = int(rng.choice(3, p=(0.6, 0.2, 0.2)))
+    return {
+        "epsilons": [0.0, float(rng.exponential(1.5))] if kind == 0 else [],
+        "deltas": [float(10.0 ** rng.uniform(-4, -0.5))] if kind == 1 else [],
+        "alphas": rng.uniform(size=3).tolist() if kind == 2 else [],
+    }
 
 
 def _cells(kind: str, scale: float, values: np.ndarray) -> np.ndarray:
@@ -71,10 +80,11 @@ def told(case: dict[str, Any]) -> Iterator[Check]:
         note = f"epsilon {epsilon!r}, [{float(found.lower)!r}, {float(found.upper)!r}]"
         yield at_most("mixed noises: delta", least * SURE - 1e-13, float(found.upper), note)
         yield at_most("mixed noises: delta, lower end", float(found.lower), least + COARSE, note)
-    found = release.epsilon(case["delta"])
-    if math.isfinite(float(found.upper)):
-        note = f"delta {case['delta']!r}, epsilon {float(found.upper)!r}"
-        yield at_most("mixed noises: epsilon", delta(float(found.upper)) * SURE - 1e-13, case["delta"], note)
+    for share in case["deltas"]:
+        most = float(release.epsilon(share).upper)
+        if math.isfinite(most):
+            note = f"delta {share!r}, epsilon {most!r}"
+            yield at_most("mixed noises: epsilon", delta(most) * SURE - 1e-13, share, note)
     for alpha in case["alphas"]:
         lower = float(release.beta(alpha).lower)
         attained = min(_beta(p, q, alpha) for p, q in pairs)

@@ -102,8 +102,9 @@ def _held(case: dict[str, Any], process: Process, about: Any, laws: list[list[Fr
             yield covers("feedback world: bound step by step", exact[0], float(bound.delta(place).upper), note)
     if bound is not None:
         most = float(bound.epsilon(0.0).upper)
-        fits = math.isinf(most) or odds is not None and odds <= truth.exp_ends(most)[1]
-        yield Check("feedback world: largest loss of the bound", bool(fits), note=f"{about}: odds {odds}, said {most!r}")
+        fits = math.isinf(most) or (odds is not None and odds <= truth.exp_ends(most)[1])
+        note = f"{about}: odds {odds}, said {most!r}"
+        yield Check("feedback world: largest loss of the bound", bool(fits), note=note)
 
 
 KINDS = [Kind("confounding", "feedback worlds", drawn, told)]

@@ -1,6 +1,6 @@
 """Bayesian and Markov networks of up to four entries, loops and zeros among them.
 
-Truth: the law of all data in fractions, every extreme mechanism (`pufferfish.heights`), and every set that may be hidden.
+Truth: the law of all data in fractions, every extreme mechanism (`pufferfish.heights`), every set that may be hidden.
 Questions: `translate` about all entries and about one, and the influence curve.
 """
 

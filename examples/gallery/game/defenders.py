@@ -132,8 +132,8 @@ STUDIES = (
             Item(
                 "game-figure-1b-retrained",
                 "Figure 1b, attackers retrained",
-                "The area of the attacker in the loop is what the Bayesian defender leaves: no attacker who learns from "
-                "the finished defence reads more.",
+                "The area of the attacker in the loop is what the Bayesian defender leaves: no attacker who learns "
+                "from the finished defence reads more.",
                 LOOP,
             ),
             Item(

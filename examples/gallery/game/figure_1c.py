@@ -180,8 +180,8 @@ STUDIES = (
             Item(
                 "game-figure-1c-retrained",
                 "Figure 1c, attackers retrained",
-                "The area of the attacker in the loop is what the priced defence leaves: no attacker who learns from the "
-                "finished defence reads more.",
+                "The area of the attacker in the loop is what the priced defence leaves: no attacker who learns from "
+                "the finished defence reads more.",
                 LOOP,
             ),
             Item(

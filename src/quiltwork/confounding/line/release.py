@@ -17,6 +17,7 @@ from quiltwork.confounding.line.readings import Readings
 from quiltwork.confounding.line.simulation import estimate
 from quiltwork.curves.bracket import Bracket, Quantity
 from quiltwork.curves.curve import Curve, SameCurve
+from quiltwork.curves.from_delta import FromDelta
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import NotCertified, Unsupported
 from quiltwork.kinds import document
@@ -93,22 +94,26 @@ class Readout(SameCurve):
         """The curve with its words; refused when only a simulation is known."""
         if self.curve is None:
             raise NotCertified("this release", self.why)
-        proof = (
-            "closed form for normal laws" if isinstance(self.curve, GaussianCurve) else "certified cells on the line"
-        )
         return Guarantee(
             self.curve,
             protects=self.world.protects,
             assumes=self.world.assumes,
             because=(
                 "joint law of all outputs given the secret (seed 000 Definition 1; theory/confounding.md 1)",
-                proof,
+                *_reasons(self.curve),
             ),
         )
 
     def __repr__(self) -> str:
         how = "simulation only" if self.curve is None else getattr(self.curve, "method", "certified")
         return f"<Readout of {len(self.readings.rows)} noisy readings: {how}>"
+
+
+def _reasons(curve: Curve) -> tuple[str, ...]:
+    """How the ends of a curve are known."""
+    if isinstance(curve, FromDelta):
+        return curve.because
+    return ("closed form for normal laws" if isinstance(curve, GaussianCurve) else "certified cells on the line",)
 
 
 class IgnoringGaussian(SameCurve):

@@ -124,7 +124,7 @@ def follow(
         raise Unsupported("one certificate of all releases", different, "use one prior and one denominator")
     if not isinstance(before.curve, Loss):
         raise Unsupported("one certificate of all releases", "what exists has a curve that does not compose")
-    sigma, loss = _noise(before.curve, moves, *wanted)
+    sigma, loss = fresh_noise(before.curve, moves, *wanted)
     because = ("the next release is a function of those that exist and of one fresh Gaussian reading (following.py)",)
     reading = f"the fresh reading has Gaussian noise of standard deviation {sigma:.6g} of its own, and stays secret"
     promised = Guarantee(loss, before.protects, (*before.assumes, reading), (*before.because, *because), before.witness)
@@ -158,7 +158,7 @@ def _target(value: Any) -> tuple[float, float]:
     return checks.positive("epsilon", value[0]), delta
 
 
-def _noise(before: Loss, moves: Neighbours, epsilon: float, delta: float) -> tuple[float, Loss]:
+def fresh_noise(before: Loss, moves: Neighbours, epsilon: float, delta: float) -> tuple[float, Loss]:
     """The least noise of the fresh reading for which everything together meets the target, and the total."""
     if before.epsilon(delta).safe >= epsilon:
         what = f"epsilon {epsilon:g} at delta {delta:g} for all releases together"
