@@ -87,7 +87,7 @@ def test_ledgers_that_do_not_hold_what_was_granted_are_wrong() -> None:
 
     for wrong, code in (("", 0), ("2 spends are written, 3 were granted", 1)):
         speed = ledger.Speed("sqlite", 1, 1.0, [0.1, 0.2], wrong)
-        assert report.exit_code(ledger.judged([speed], []), False) == code
+        assert report.exit_code(ledger.judged([speed], [], []), False) == code
 
 
 def test_a_race_for_a_ledger_is_checked(tmp_path: Path) -> None:

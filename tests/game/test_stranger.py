@@ -145,7 +145,7 @@ def test_an_audit_that_assumes_gaussian_noise_still_says_what_holds_without():
     assert 0 < alone < report.audit.epsilon_lower
     line = next(line for line in report.explain().splitlines() if line.startswith("If the guarantee holds"))
     printed = float(line.split("between ")[1].split()[0])
-    assert alone - 0.001 <= printed <= alone
+    assert alone - 0.01 <= printed <= alone
 
 
 def test_what_training_returns_never_shows_its_loop_as_protection():

@@ -28,6 +28,7 @@ WRITES: dict[str, dict[str, Any]] = {  # a request to each operation that writes
     "/api/refund": {"reservation": 11},
     "/api/budgets": {"name": "another", "protects": "one person", "epsilon": 1.0},
     "/api/change": {"name": "patients", "act": "pause"},
+    "/api/rights": {"name": "patients", "note": "whoever may spend at all"},
     "/api/principals": {"name": "guest", "role": "admin"},
     "/api/revoke": {"name": "vera"},
 }

@@ -102,7 +102,7 @@ def test_every_operation_that_writes_knows_its_roles(own_client: TestClient, own
         answer = own_client.post(path, json=WRITES[path], headers=own.headers("admin"))
         assert answer.status_code in (200, 201), (path, answer.text)
     assert len(own.entries()) == len(after) + len(order)
-    assert denied == 13
+    assert denied == 15
 
 
 def test_a_revoked_token_opens_nothing_at_once(own_client: TestClient, own: House) -> None:

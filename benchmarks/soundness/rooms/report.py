@@ -88,7 +88,7 @@ def explained(case: dict[str, Any]) -> Iterator[Check]:
             yield at_most(
                 "explain: epsilon, by less than a digit",
                 said,
-                Fraction(upper) * (1 + Fraction(1, 1000)),
+                Fraction(upper) * (1 + Fraction(1, 100)),
                 f"delta {delta!r}",
             )
         for alarm, percent in zip((0.05, 0.001), PERCENT.findall(text), strict=True):

@@ -133,7 +133,7 @@ def keeping(
     """
     if units is None and most is not None:
         raise InvalidParameter("most", most, "left out", "it says how many runs of units=... there are")
-    if tuned[0] == WindowsFilter.kind:
+    if isinstance(tuned[0], str) and tuned[0] == WindowsFilter.kind:
         limit = Limit.of(**stated)
         if kind != "adaptive" or about is None or limit.kind != "approximate" or tuned[1:] != (None, 0.0) or units:
             allowed = "for an adaptive budget of epsilon and delta with prior=..., person=... and when=..., and no more"
