@@ -19,6 +19,7 @@ from benchmarks.soundness.rooms import (
     data,
     game,
     joined,
+    joined_worlds,
     ledger,
     ledger_blocks,
     ledger_events,
@@ -63,8 +64,8 @@ _ROOMS = (
     compose_programs, beside, rare, renyi, proofs,
     regions, regions_outer, tables, tables_notions, tables_persons, tables_published, tables_sessions,
     pufferfish, pufferfish_small, pufferfish_noise, pufferfish_gaussian, pufferfish_networks, confounding,
-    confounding_mixed, confounding_processes, mechanisms, mechanisms_samplers, game, audit_scores, joined, ledger,
-    ledger_blocks, ledger_events, ledger_filters, ledger_odometers, ledger_windows, spec, report, data,
+    confounding_mixed, confounding_processes, mechanisms, mechanisms_samplers, game, audit_scores, joined,
+    joined_worlds, ledger, ledger_blocks, ledger_events, ledger_filters, ledger_odometers, ledger_windows, spec, report, data,
 )  # fmt: skip
 KINDS: dict[str, Kind] = {kind.title: kind for room in _ROOMS for kind in room.KINDS}
 

@@ -279,6 +279,28 @@ CASES = [
 ]  # fmt: skip
 
 
+def answers(epsilon: float) -> truth.Table:
+    """Randomized response of two values at this epsilon, to 90 digits."""
+    odds = truth.power_of_e(epsilon)
+    return [[odds / (1 + odds), 1 / (1 + odds)], [1 / (1 + odds), odds / (1 + odds)]]
+
+
+def told_or_answered(epsilon: float, delta: str) -> truth.Table:
+    """Says which value it is with probability delta, otherwise answers."""
+    share, (one, two) = Fraction(delta), answers(epsilon)
+    rest = [[(1 - share) * entry for entry in row] for row in (one, two)]
+    return [[share, Fraction(0), *rest[0]], [Fraction(0), share, *rest[1]]]
+
+
+TWO = {  # the worst mechanism of two values that has the loss of a case
+    0: answers(1.0),
+    1: answers(5.0),
+    2: truth.beside(answers(0.5), answers(0.5)),
+    3: answers(0.4),
+    4: answers(0.8),
+    5: told_or_answered(0.5, "0.01"),
+    6: told_or_answered(2.0, "0.3"),
+}
 WITH_A_LOSS = [
     [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]],
     [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]],
@@ -291,13 +313,57 @@ WITH_A_LOSS = [
     ("case", "data"), some([(case, data) for case in range(len(CASES)) for data in WITH_A_LOSS], 10)
 )
 def test_the_bound_with_a_loss_holds_the_truth(case: int, data: Any) -> None:
-    """Mechanisms that truly have the loss, in fractions."""
+    """Mechanisms that truly have the loss, in fractions: those that treat some values as one are the worst."""
     channel, loss, distance = CASES[case]
-    exact = truth.through(truth.table(data), channel)
+    listed = [truth.through(truth.table(data), channel)]
+    if case in TWO:
+        splits = itertools.product((0, 1), repeat=3)
+        listed += [truth.through(truth.table(data), [TWO[case][side] for side in sides]) for sides in splits]
     found = World(data=data).bound(loss, distance=distance)
-    truth.assert_curve(
-        found, [exact], epsilons=[0.0, 1e-9, 0.3, 1.0, 4.0, -0.5], deltas=[1e-9, 0.01, 0.3, 1.0], alphas=[0.0, 0.1, 0.9]
-    )
+    worst = [row for rows in listed for row in rows]
+    pairs = [(i + j, i + 1 - j) for i in range(0, len(worst), 2) for j in (0, 1)]
+    if case in TWO:
+        epsilons, deltas = [0.0, 1e-9, 0.3, 1.0, 4.0, -0.5], [1e-9, 0.01, 0.3, 1.0]
+        truth.assert_curve(found, [worst], pairs, epsilons=epsilons, deltas=deltas, alphas=[0.0, 0.1, 0.9])
+        for epsilon in (0.0, 0.3, -0.5) if distance is None else ():
+            assert found.delta(epsilon).lower >= float(found.delta(epsilon).upper) * (1 - 1e-6) - 1e-15
+        for share in deltas if distance is None else ():
+            upper = float(found.epsilon(share).upper)  # infinite where delta is what is revealed, to a last digit
+            assert found.epsilon(share).lower >= upper * (1 - 1e-3) or math.isinf(upper)
+        return
+    for epsilon in (0.0, 0.3, 1.0, -0.5):
+        assert truth.delta_near(worst, epsilon, pairs) <= Fraction(found.delta(epsilon).upper)
+    assert found.epsilon(0.01).upper >= truth.logarithm(truth.odds_at(worst, Fraction(1, 100), pairs))
+
+
+def test_a_lower_end_of_gaussian_noise_is_that_of_two_values() -> None:
+    """A mixture of two normal laws against another one, in many digits: the best split of three values."""
+    data = [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]]
+    found = World(data=data).bound(qw.gaussian(1.0))
+    for epsilon in (0.0, 0.2, 0.5):
+        worst = mpmath.mpf(0)
+        for kept in itertools.product((0, 1), repeat=3):
+            one, two = (sum(p for p, k in zip(row, kept, strict=True) if k) for row in data)
+            grown = mpmath.exp(epsilon)
+            most = one - grown * two
+            if most > 0:  # most D(1 + (e^epsilon - 1) / most) of N(1, 1) against N(0, 1)
+                inner = mpmath.log(1 + (grown - 1) / most)
+                tails = [mpmath.ncdf(sign * mpmath.mpf("0.5") - inner) for sign in (1, -1)]
+                worst = max(worst, most * (tails[0] - mpmath.exp(inner) * tails[1]))
+        assert (
+            worst * (1 - 1e-9)
+            <= found.delta(epsilon).lower
+            <= worst * (1 + 1e-12)
+            <= found.delta(epsilon).upper * (1 + 2e-12)
+        )
+
+
+def test_where_some_values_cannot_be_told_apart_nothing_is_claimed_from_below() -> None:
+    """A split into two must not separate values at distance zero, and which ones it may is not looked for."""
+    world = World(data=[["1/2", "1/4", "1/4"], ["1/4", "1/4", "1/2"]])
+    near = [[0, 0, 1], [0, 0, 1], [1, 1, 0]]
+    assert world.bound(qw.pure(1.0), distance=near).epsilon(0.0).lower == 0.0
+    assert world.bound(qw.pure(1.0)).epsilon(0.0).lower > 0.0
 
 
 def test_a_pure_loss_has_a_closed_form() -> None:

@@ -190,3 +190,34 @@ def test_a_sum_of_losses_may_be_one_release(ledger: Ledger) -> None:
     expected = both.epsilon(1e-6)
     spent = ledger.balance("b").spent
     assert (spent.lower, spent.upper) == (expected.lower, expected.upper)
+
+
+# ---- table plans whose queries carry more than their loss
+
+
+AMOUNTS = qw.Table(person=qw.Id(), day=qw.Int(0, 6), amount=qw.Int(0, 50))
+
+
+def test_some_queries_of_a_plan_cost_what_they_cost_in_it(ledger):
+    """A kept row that changes moves a sum by its range; as if it were two rows, 1.1 would read of a limit of 0.5."""
+    plan = qw.Plan(AMOUNTS, neighbors=qw.replace_one(fixed=["person"]))
+    plan.sum("total", of=AMOUNTS.amount, clip=(10, 50), noise=qw.noise.laplace(100.0))
+    plan.count("days", where=AMOUNTS.day < 3, noise=qw.noise.laplace(10.0))
+    ledger.open("sums", epsilon=0.5, plan=plan)
+    readings = []
+    for name in ("total", "days"):
+        ledger.spend("sums", release=name)
+        readings.append(float(ledger.balance("sums").spent.upper))
+    assert readings == pytest.approx([0.4, 0.5])
+    assert plan.only(["total"]).guarantee().epsilon(0.0).upper == pytest.approx(0.4)
+
+
+def test_a_bounded_contribution_stays_bounded_for_some_queries(ledger):
+    plan = qw.Plan(AMOUNTS, neighbors=qw.user("person"), contribution=qw.clip_rows("person", 4))
+    for name, where in (("early", AMOUNTS.day < 3), ("late", AMOUNTS.day > 1)):
+        plan.count(name, where=where, noise=qw.noise.laplace(10.0))
+    ledger.open("bounded", epsilon=0.8, plan=plan)
+    ledger.spend("bounded", release="early")
+    assert ledger.balance("bounded").spent.upper == pytest.approx(0.4)
+    ledger.spend("bounded", release="late")
+    assert ledger.balance("bounded").spent.upper == pytest.approx(0.8)

@@ -116,3 +116,18 @@ def test_what_is_no_session(ledger):
         session.spend("nobody", where=(TABLE.age < 3) & (TABLE.age > 9), loss=qw.pure(0.1), **COUNT)
     with pytest.raises(InvalidParameter, match="column"):
         blocks_by(TABLE.person, qw.add_remove())
+
+
+def test_a_bounded_contribution_reads_every_block_and_counts_rows_that_are_pushed_out(ledger):
+    """Of two rows of a person, on two days, one is used: a row more on day 1 may be a row less on day 2."""
+    clip = qw.clip_rows("person", 1)
+    ledger.open("b", epsilon=1.0, protects=qw.add_remove(), blocks=blocks_by(TABLE.day, qw.add_remove()))
+    session = ledger.session("b", qw.Plan(TABLE, neighbors=qw.add_remove(), contribution=clip))
+    plan = qw.Plan(TABLE, neighbors=qw.add_remove(), contribution=clip)
+    for day in (1, 2):
+        asked = {"where": TABLE.day == day, "loss": qw.laplace(4.0), **COUNT}
+        assert session.read_by([session.plan.asked("q", **asked)]) is None
+        session.spend(f"day {day}", **asked)
+        plan.add(f"day {day}", **asked)
+    assert ledger.balance("b").spent.upper >= plan.guarantee().epsilon(0.0).upper * (1 - 1e-9)
+    assert plan.guarantee().epsilon(0.0).upper == pytest.approx(0.5)

@@ -17,6 +17,7 @@ from tests.soundness.confounding_worlds import Place
 
 import quiltwork as qw
 from quiltwork.confounding import noise_channel, randomized_response, repeated
+from quiltwork.losses.families.finite import FiniteLaws
 
 ROUNDED = Fraction(1, 10**12)  # a table of floats is a rounding of the mechanism whose loss is stated
 
@@ -106,6 +107,9 @@ def bounded(case: Lossy, rng: np.random.Generator) -> Iterator[Check]:
         if case.distance is None:
             level = Fraction(float(case.loss.delta(epsilon).safe)) + NOTHING
             yield at_most("bound from a loss <= its loss", Fraction(upper) * (1 - Fraction(1, 1000)), level, note)
+        if isinstance(case.loss.parts[0].family, FiniteLaws) and case.distance is None:  # the theorem is an equality
+            lower = Fraction(float(found.delta(epsilon).lower))
+            yield at_most("lower end from a loss <= truth", lower, truth.delta(rows, place.pairs, low) + ROUNDED, note)
     share = float(10.0 ** rng.uniform(-4, -0.3))
     odds, top = truth.odds(rows, place.pairs, Fraction(share) + ROUNDED), float(found.epsilon(share).upper)
     if odds is not None and math.isfinite(top):

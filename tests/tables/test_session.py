@@ -335,3 +335,15 @@ def test_parts_are_admitted_together_or_not_at_all():
     assert session.spent == "epsilon 0.9"
     with pytest.raises(InvalidParameter, match="its own name"):
         session.split("by region", by=table.region, loss=qw.pure(0.01), holds=own)
+
+
+@pytest.mark.parametrize(
+    ("budget", "spent"),
+    [(qw.pure(3.0), "epsilon 0.4"), (qw.zcdp(3.0), "rho 0.08"), (qw.rdp([2.0, 8.0], [3.0, 3.0]), "divergence")],
+)
+def test_sums_of_a_plan_are_admitted_first(budget, spent):
+    """A kept row that changes has a loss of its own (40 / 100, not 2 x 50 / 100), which each budget counts."""
+    table = qw.Table(person=qw.Id(), amount=qw.Int(0, 50))
+    plan = qw.Plan(table, neighbors=qw.replace_one(fixed=["person"]))
+    plan.sum("total", of=table.amount, clip=(10, 50), noise=qw.noise.laplace(100.0))
+    assert spent in plan.session(budget).spent

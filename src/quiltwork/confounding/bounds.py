@@ -15,6 +15,9 @@ t' = 1 + (t - 1)/a, and any accountant of the data may give that.
 A value whose sign is not certain is put into both sets; or into none, which adds at most twice what such values weigh:
 once what they gain, and once because V then weighs a + t - 1 up to their weight.  The smaller of both is taken.
 
+Of a loss alone Theorem B is attained: the mechanism that treats all of U as one value and all others as another one,
+and loses between them what the loss allows, tells a E_t'(K_x || K_x') exactly.
+
 Reference: theory/confounding.md 2.3, Theorems A and B.
 """
 
@@ -35,17 +38,19 @@ from quiltwork.confounding.finite.release import Release, WorstPair
 from quiltwork.confounding.pairs import distances
 from quiltwork.curves.bracket import Bracket
 from quiltwork.curves.finite import MOST, odds_ends
-from quiltwork.curves.from_delta import FromDelta
+from quiltwork.curves.from_delta import FARTHEST, FromDelta
 from quiltwork.curves.guarantee import Guarantee
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.kinds import document
 from quiltwork.numbers.laws import LEAST, Laws
 from quiltwork.numbers.rounding import UNIT, down, up
+from quiltwork.numbers.stated import Stated
 
 if TYPE_CHECKING:
     from quiltwork.confounding.world import World
 
 BLOCK_ENTRIES = 1 << 22
+NEAR, HALVINGS = (1e-12, 1e-9, 1e-6, 1e-4, 1e-2), 40  # of lower ends: how far below the upper end they are sought
 
 
 @attrs.frozen(eq=False)
@@ -80,6 +85,16 @@ def split(laws: Laws, first: int, second: int, epsilon: float) -> Split:
     either = (gains > 0) & (low[first] < perhaps)
     doubt = up(2.0 * math.fsum(np.maximum(gains, losses)[either])) if bool(either.any()) else 0.0
     return Split(amount, below, np.flatnonzero(gains > 0), np.flatnonzero(low[first] < perhaps), doubt)
+
+
+def gain(laws: Laws, first: int, second: int, epsilon: float) -> float:
+    """a of this pair from below, by values that are surely in U."""
+    low, high = laws.masses
+    above = float(odds_ends(np.array(epsilon))[1])
+    with np.errstate(invalid="ignore", over="ignore", under="ignore"):
+        perhaps = np.where(high[second] > 0, above * high[second] * (1.0 + 4.0 * UNIT) + LEAST, 0.0)
+        gains = low[first] * (1.0 - 4.0 * UNIT) - perhaps * (1.0 + 4.0 * UNIT)
+    return max(down(math.fsum(gains[gains > 0.0])), 0.0)
 
 
 class Contraction(FromDelta):
@@ -219,6 +234,7 @@ class Amplified(Contraction):
         )
         self.protects, self.assumes = world.protects, (*world.assumes, f"the composed loss holds between {near}")
         self._known: dict[tuple[int, float], float] = {}
+        self._floors: dict[float, float] = {}
 
     def _contracted(self, parts: Split, best: float) -> float:
         found = self._with_loss(parts)
@@ -242,6 +258,54 @@ class Amplified(Contraction):
             self._known[far, inner] = float(loss.delta(inner).safe)
         share = self._known[far, inner]
         return min(up(parts.amount * share), parts.amount) if share > 0 else 0.0
+
+    # ---- what some mechanism tells that loses so much
+
+    @cached_property
+    def _attained(self) -> bool:
+        """Whether any values may be treated as one: a plan keeps different contents of a record apart."""
+        if self.distance is not None and bool(np.any(self.distance[~np.eye(self.world.inputs, dtype=bool)] == 0)):
+            return False
+        return isinstance(self.loss, Loss) or self.world.inputs == 2
+
+    def _floor(self, epsilon: float) -> float:
+        """a E_t'(loss) of the pair for which it is the largest, from below; a from below and t' from above."""
+        best = 0.0
+        for first, second in self.world.ordered if self._attained and math.isfinite(epsilon) else ():
+            amount = gain(self.world.laws, int(first), int(second), epsilon)
+            if amount <= best:
+                continue
+            odds = 1.0 + (float(odds_ends(np.array(epsilon))[1]) - 1.0) / amount * (1.0 + 8.0 * UNIT)
+            inner = up(math.log(up(odds, 2)) * (1.0 + 8.0 * UNIT), 4)
+            if inner not in self._floors:
+                self._floors[inner] = float(self.loss.delta(inner).lower)
+            best = max(best, down(amount * self._floors[inner]))
+        return best
+
+    def _lower_delta(self, epsilon: FloatArray) -> FloatArray:
+        known = np.array([self._floor(abs(one)) for one in epsilon.tolist()])
+        shares = np.exp(np.minimum(epsilon, 0.0)) * (1.0 - 8.0 * UNIT)  # D(-e) = 1 - e^-e + e^-e D(e)
+        below = FromDelta._lower_delta(self, epsilon) + shares * known
+        return np.asarray(np.where(epsilon < 0.0, down(below), known))
+
+    def _lower_epsilon(self, delta: FloatArray) -> FloatArray:
+        return np.array([self._below(Stated(one).above, self._search(one)) for one in delta.tolist()])
+
+    def _below(self, delta: float, upper: float) -> float:
+        """An epsilon at which more than delta is told, near the largest."""
+        if not self._attained or not self._floor(0.0) > delta:
+            return 0.0
+        low, high = 0.0, min(upper, FARTHEST)
+        for near in NEAR:
+            if self._floor(high * (1.0 - near)) > delta:
+                return high * (1.0 - near)
+        high *= 1.0 - NEAR[-1]
+        for _ in range(HALVINGS):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if self._floor(middle) > delta else (low, middle)
+            if high - low <= NEAR[0] * high:
+                break
+        return low
 
 
 def _check_replaced(given: Guarantee) -> None:

@@ -108,12 +108,16 @@ def in_world(plan: Plan, world: Any, changes: Iterable[Any] | None = None) -> Gu
     moving = columns if changes is None else frozenset(plan.table.names(changes, "changes"))
     if not moving:
         raise InvalidParameter("changes", [], "at least one column of the table")
-    step = guaranteed(plan.table, plan.queries, ReplaceOne(columns - moving))
+    step = guaranteed(plan.table, plan.queries, ReplaceOne(columns - moving), plan.contribution)
     bound = world.bound(step)
     about = " and ".join(sorted(moving))
     return Guarantee(
         bound,
         protects=world.protects,
-        assumes=(*bound.assumes, f"the data are the {about} of one record, and all other records are fixed"),
+        assumes=(
+            *bound.assumes,
+            f"the data are the {about} of one record, and all other records are fixed",
+            *step.assumes,
+        ),
         because=(*bound.because, *step.because),
     )

@@ -122,6 +122,8 @@ class TableSession:
 
     def read_by(self, queries: Sequence[Query]) -> tuple[str, ...] | None:
         """The blocks of which some query keeps a record; None when that may be all of them."""
+        if self.plan.contribution is not None:  # a row in one block may push out one in another
+            return None
         if not all(query.record_by_record and not query.opaque for query in queries):
             return None
         seen = [attrs.evolve(query, holds=on_input(add_remove())) for query in queries]
@@ -134,7 +136,7 @@ class TableSession:
         return tuple(found)
 
     def _promised(self, queries: Sequence[Query]) -> PlanGuarantee:
-        return guaranteed(self.plan.table, queries, self.plan.neighbors)
+        return guaranteed(self.plan.table, queries, self.plan.neighbors, self.plan.contribution)
 
     def _take(self, name: str, queries: Sequence[Query], key: str | None) -> Receipt:
         blocks = self.read_by(queries)

@@ -94,6 +94,11 @@ class Plan:
             self._priced = tuple(query for some in made for query in some)
         return self._priced
 
+    def only(self, names: Iterable[str]) -> Plan:
+        """The plan of some of its queries, which keep what they cost here."""
+        part, kept = Plan(self.table, self.neighbors, contribution=self.contribution), frozenset(names)
+        return part._extend([query for query in self.queries if query.name in kept])
+
     @property
     def statistics(self) -> tuple[Statistic, ...]:
         """What a release computes: counts, sums, means, variances, distinct persons, quantiles and keys."""

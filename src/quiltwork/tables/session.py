@@ -135,7 +135,8 @@ class Session:
 
 def _counted(kept: Filter, query: Query) -> Query:
     """The query with the loss that the filter counts."""
-    return attrs.evolve(query, loss=kept.counted(query.loss))
+    inside = None if query.inside is None else kept.counted(query.inside)
+    return attrs.evolve(query, loss=kept.counted(query.loss), inside=inside)
 
 
 def _bounded(kept: Filter, bound: Bound) -> Cost:

@@ -223,14 +223,7 @@ class TableQueries:
         whole: Plan = read(self.document)
         if only is None:
             return whole
-        part = Plan(whole.table, whole.neighbors)
-        for query in whole.queries:
-            if query.name in only:
-                part.add(
-                    query.name, loss=query.loss, holds=query.holds, where=query.where, reads=query.reads,
-                    via=query.via, adaptive=query.adaptive,
-                )  # fmt: skip
-        return part
+        return whole.only(only)
 
     @property
     def neighbors(self) -> Notion:
