@@ -64,8 +64,9 @@ def test_squares_of_the_supremum_and_of_vectors():
 
 
 def test_one_vector_is_the_composition_itself():
-    assert plan(qw.gaussian(2.0), qw.gaussian(2.0)).guarantee().loss() == qw.gaussian(2.0)
-    assert plan(qw.pure(0.5), qw.pure(0.2)).guarantee().loss() == qw.pure(0.5)
+    near = qw.add_remove()
+    assert plan(qw.gaussian(2.0), qw.gaussian(2.0)).guarantee().loss() == qw.gaussian(2.0).stated_for(near)
+    assert plan(qw.pure(0.5), qw.pure(0.2)).guarantee().loss() == qw.pure(0.5).stated_for(near)
     assert qw.pure(0.5).guarantee().loss() == qw.pure(0.5)
 
 

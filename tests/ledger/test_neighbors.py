@@ -8,6 +8,7 @@ import pytest
 import quiltwork as qw
 from quiltwork import mechanisms
 from quiltwork import pufferfish as pf
+from quiltwork.compose.filters.windows import stated_from_json
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.ledger import Ledger
 from quiltwork.pufferfish.prior import ENTRY
@@ -121,3 +122,42 @@ def test_a_width_stays_one_for_replaced_rows_in_another_process(tmp_path):
                 ledger.open("planned", epsilon=3.0, delta=1e-6, protects=qw.add_remove(), plan=plan)
     ran = subprocess.run([sys.executable, "-c", SPENDER, url, str(file)], capture_output=True, text=True, check=False)
     assert ran.stdout.split() == ["refused", "True"], ran.stderr
+
+
+# ---- losses of guarantees
+
+
+HOURS = qw.Table(person=qw.Id(), hour=qw.Int(0, 3), state=qw.Cat(0, 1))
+ONE_ROW = qw.replace_one(fixed=["person", "hour"])
+
+
+def counted():
+    plan = qw.Plan(HOURS, neighbors=qw.add_remove())
+    where, holds = HOURS.state == 1, qw.on_input(qw.add_remove())
+    return plan.add("ones", where=where, count=True, loss=qw.gaussian(40.0), holds=holds).guarantee()
+
+
+def test_the_loss_of_a_guarantee_says_which_change_it_is_about(ledger):
+    """One row of 24 costs far less than all of them; it was taken for all of a person's without a word."""
+    ledger.open("b", epsilon=1.0, delta=1e-6, protects="all rows of one person")
+    row = counted().to(ONE_ROW).loss()
+    assert row.neighbors == ONE_ROW.protects
+    for given in (row, 3 * row, qw.compose(row, qw.pure(0.1)), qw.mixture([(1.0, counted().to(ONE_ROW))])):
+        with pytest.raises(InvalidParameter, match="stated for"):
+            ledger.spend("b", given)
+    with pytest.raises(InvalidParameter, match="same for all releases"):
+        qw.compose(counted(), counted().to(qw.user("person", 4)))
+    ledger.spend("b", row.stated_for("all rows of one person"))  # whoever says so answers for it
+
+
+def test_entries_of_a_budget_about_secrets_keep_the_change_that_they_are_about(ledger):
+    """What such a budget was paid, read from its history, is no price in a budget for persons."""
+    chain = pf.MarkovChain([[0.8, 0.2], [0.2, 0.8]], length=4)
+    ledger.open("persons", epsilon=5.0, delta=1e-6, protects="all rows of one person")
+    for name, kept in (("several", None), ("windows", "windows")):
+        ledger.open(name, epsilon=2.0, delta=1e-6, prior=chain, person="person", when="hour", filter=kept)
+        ledger.spend(name, counted())
+        (entry,) = (one for one in ledger.history(name) if one.kind == "spend")
+        with pytest.raises((InvalidParameter, Unsupported), match=r"stated for|pays for windows"):
+            ledger.spend("persons", stated_from_json(entry.content["loss"]))
+        ledger.spend(name, stated_from_json(entry.content["loss"]))

@@ -337,7 +337,8 @@ def _sampled(given: Any, neighbors: str) -> Loss:
             "it holds for a guarantee about adding or removing one of the records that are sampled",
             "ask for that change first: plan.guarantee().to(add_remove())",
         )
-    return loss_of(given)
+    found = loss_of(given)
+    return attrs.evolve(found, neighbors="") if isinstance(given, Guarantee) else found
 
 
 def fixed_size(loss: Loss, batch: int, of: int) -> Loss:
@@ -507,7 +508,12 @@ def mixture(components: Iterable[tuple[float, Loss]]) -> Loss:
         found = [(weight, loss) for weight, loss in components]
     except (TypeError, ValueError):
         raise InvalidParameter("components", components, "a list of (weight, loss)") from None
-    return Loss.of(Mixture([(weight, loss_of(loss).single("a mixture")) for weight, loss in found]))
+    losses = [loss_of(loss) for _, loss in found]
+    about = {loss.neighbors for loss, (_, given) in zip(losses, found, strict=True) if isinstance(given, Guarantee)}
+    if len(about) == 1:  # guarantees about one change, and so is the mixture
+        losses = [attrs.evolve(loss, neighbors="") if loss.neighbors in about else loss for loss in losses]
+    parts = [(weight, loss.single("a mixture")) for (weight, _), loss in zip(found, losses, strict=True)]
+    return Loss((Part(Mixture(parts), 1),), neighbors=next(iter(about), ""))
 
 
 def __getattr__(name: str) -> Callable[..., Loss]:

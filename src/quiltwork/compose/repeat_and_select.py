@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import attrs
 import numpy as np
 
 from quiltwork import checks
@@ -103,7 +104,7 @@ def repeat_and_select(loss: Loss, mean: float, shape: float = 1.0) -> Loss:
     kept = [(epsilon, above(delta)) for epsilon, delta in points if delta < 1]
     if not kept:
         raise Unsupported(f"the best of {mean:g} runs of {loss}", "each of them may reveal too much", "add noise")
-    return profile(*zip(*kept, strict=True))
+    return attrs.evolve(profile(*zip(*kept, strict=True)), neighbors=loss.neighbors)  # of the change of each run
 
 
 def _deltas(loss: Loss, places: FloatArray) -> FloatArray:

@@ -211,21 +211,25 @@ class Bounds(Contraction):
         return np.asarray(np.min([np.asarray(one.beta(alpha).upper) for one in self._alone], axis=0))
 
 
-@document("amplified/1", fields="world loss", optional="distance")
+@document("amplified/1", fields="world loss", optional="distance known")
 class Amplified(Contraction):
-    """Theorem B with any loss for the mechanisms: it needs no joint law, so that it scales to any composition."""
+    """Theorem B with any loss for the mechanisms: it needs no joint law, so that it scales to any composition.
+
+    A lower end is what the worst mechanisms with that loss tell. With `known` there is none: the mechanisms are known
+    ones, which may tell less.
+    """
 
     method = "Theorem B, composed loss"
     because = (*Contraction.because, "the composed loss of the mechanisms between values of the data")
 
-    def __init__(self, world: World, loss: Loss | Guarantee, distance: Any = None) -> None:
+    def __init__(self, world: World, loss: Loss | Guarantee, distance: Any = None, known: bool | None = None) -> None:
         if isinstance(loss, Guarantee):
             _check_replaced(loss)
         elif not isinstance(loss, Loss):
             raise InvalidParameter("loss", loss, "a quiltwork loss, or a guarantee for one changed record")
         elif loss.side != "worst":
             raise InvalidParameter("loss", loss, "a loss in both directions", "values of the data change either way")
-        self.world, self.loss = world, loss
+        self.world, self.loss, self.known = world, loss, known or None
         self.distance = None if distance is None else _distances(distance, world.inputs)
         near = (
             "values of the data at distance one, farther as groups"
@@ -264,6 +268,8 @@ class Amplified(Contraction):
     @cached_property
     def _attained(self) -> bool:
         """Whether any values may be treated as one: a plan keeps different contents of a record apart."""
+        if self.known:
+            return False
         if self.distance is not None and bool(np.any(self.distance[~np.eye(self.world.inputs, dtype=bool)] == 0)):
             return False
         return isinstance(self.loss, Loss) or self.world.inputs == 2

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
+
 from quiltwork.compose.loss import Loss
 from quiltwork.compose.neighbors import check_neighbors
 from quiltwork.compose.releases import one_sided
@@ -97,7 +99,7 @@ def _of_entries(given: Guarantee) -> Loss:
             "plan.guarantee(prior=..., person=..., when=...)",
         )
     found: Loss = given.loss()
-    return found
+    return attrs.evolve(found, neighbors="")  # which change that is was looked at
 
 
 def _swapped(prior: Any) -> str:

@@ -15,6 +15,7 @@ from typing import cast
 import attrs
 
 from quiltwork import checks
+from quiltwork.compose.loss import Loss
 from quiltwork.curves.guarantee import Guarantee, later, value_of
 from quiltwork.errors import InvalidParameter, QuiltworkError, UnboundedLossError
 from quiltwork.numbers.digits import NOISE, at_most, single
@@ -162,6 +163,11 @@ class PlanGuarantee(Guarantee):
             raise InvalidParameter("other", other, "a notion such as add_remove()")
         other.check(self.table)
         return guaranteed(self.table, self.queries, other, self.contribution)
+
+    def loss(self) -> Loss:
+        """This guarantee as a loss, which says for which change of the data it was stated."""
+        found: Loss = super().loss()
+        return found.stated_for(self.protects) if found.parts else found
 
     def beside(self, other: Guarantee) -> Guarantee | None:
         """Both plans as one, when they are about one table under one notion: distances of each step are added up.

@@ -65,8 +65,9 @@ class Readout(SameCurve):
         """
         world = self.world
         if world.finite is not None:
-            found: Curve = world.finite.bound(self._loss())
-            return found
+            from quiltwork.confounding.bounds import Amplified
+
+            return Amplified(world.finite, self._loss(), known=True)
         if world.common is not None:
             zero = [law.means[0] for law in world.laws if not isinstance(law, Mixture)]
             return GaussianCurve(

@@ -14,6 +14,7 @@ import attrs
 
 from quiltwork import checks
 from quiltwork.compose.filters.opening import Cost, Filter
+from quiltwork.compose.filters.windows import InWindows, WindowsFilter
 from quiltwork.compose.filters.worst_of import WorstOf
 from quiltwork.compose.loss import Loss
 from quiltwork.compose.neighbors import check_neighbors
@@ -145,6 +146,8 @@ def _stated(terms: Terms, given: Any) -> Loss | WorstOf:
     """What is spent: a loss, a guarantee, or the losses of a plan as an entry has them."""
     found = _guaranteed(terms, given) if isinstance(given, Guarantee) else given
     if isinstance(found, WorstOf):
+        if found is given:
+            _check_vectors(terms, found)
         return found
     if found is not given and not found.parts:
         hint = "nothing about it is told, and nothing has to be spent"
@@ -153,6 +156,17 @@ def _stated(terms: Terms, given: Any) -> Loss | WorstOf:
     if found is given:  # a plan prices its queries for the change that it protects
         check_neighbors(stated, *terms.paid)
     return stated
+
+
+def _check_vectors(terms: Terms, given: WorstOf) -> None:
+    """Each loss of a plan, as an entry has them, must be about what the budget is paid in."""
+    if isinstance(given, InWindows) and not isinstance(terms.filter, WindowsFilter):
+        raise Unsupported(
+            f"{given} in budget {terms.name!r}", "only a budget that pays for windows knows what they are",
+            "spend the guarantee of the plan",
+        )  # fmt: skip
+    for loss in given.losses:
+        check_neighbors(loss, *terms.paid)
 
 
 def _guaranteed(terms: Terms, given: Guarantee) -> Loss | WorstOf:

@@ -24,7 +24,7 @@ from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.ledger.chain.entries import canonical, parsed
 from quiltwork.pufferfish.budget import keeps, per_entry_filter, spent_on_secrets
 from quiltwork.pufferfish.guarantee import guarantee
-from quiltwork.pufferfish.prior import Prior
+from quiltwork.pufferfish.prior import ENTRY, Prior
 from quiltwork.pufferfish.secrets import EntryValues, Secrets
 from quiltwork.tables.guarantee import PlanGuarantee
 from quiltwork.tables.notions.neighbors import AddRemove, Edge, Notion, ReplaceOne, User
@@ -146,7 +146,10 @@ class Correlated:
                 "which column says whose row it is, and which one orders the rows, was not said when it was opened",
                 "open it with prior=..., person=... and when=..., or spend the loss of one entry",
             )
-        return priced(plan.to(ReplaceOne(frozenset((self.person, self.when)))).curve)
+        found = priced(plan.to(ReplaceOne(frozenset((self.person, self.when)))).curve)
+        if isinstance(found, Loss):
+            return found.stated_for(ENTRY) if found.parts else found
+        return WorstOf(tuple(loss.stated_for(ENTRY) for loss in found.losses))
 
     def _windows_of(self, plan: PlanGuarantee) -> InWindows:
         from quiltwork.joined.windows import in_windows
