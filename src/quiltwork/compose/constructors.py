@@ -505,7 +505,7 @@ def mixture(components: Iterable[tuple[float, Loss]]) -> Loss:
     0.0434
     """
     try:
-        found = [(weight, loss) for weight, loss in components]
+        found: list[tuple[float, Any]] = [(weight, loss) for weight, loss in components]
     except (TypeError, ValueError):
         raise InvalidParameter("components", components, "a list of (weight, loss)") from None
     losses = [loss_of(loss) for _, loss in found]

@@ -146,10 +146,10 @@ class Correlated:
                 "which column says whose row it is, and which one orders the rows, was not said when it was opened",
                 "open it with prior=..., person=... and when=..., or spend the loss of one entry",
             )
-        found = priced(plan.to(ReplaceOne(frozenset((self.person, self.when)))).curve)
-        if isinstance(found, Loss):
-            return found.stated_for(ENTRY) if found.parts else found
-        return WorstOf(tuple(loss.stated_for(ENTRY) for loss in found.losses))
+        entry = priced(plan.to(ReplaceOne(frozenset((self.person, self.when)))).curve)
+        if isinstance(entry, Loss):
+            return entry.stated_for(ENTRY) if entry.parts else entry
+        return WorstOf(tuple(loss.stated_for(ENTRY) for loss in entry.losses))
 
     def _windows_of(self, plan: PlanGuarantee) -> InWindows:
         from quiltwork.joined.windows import in_windows
