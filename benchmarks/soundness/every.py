@@ -65,7 +65,8 @@ _ROOMS = (
     regions, regions_outer, tables, tables_notions, tables_persons, tables_published, tables_sessions,
     pufferfish, pufferfish_small, pufferfish_noise, pufferfish_gaussian, pufferfish_networks, confounding,
     confounding_mixed, confounding_processes, mechanisms, mechanisms_samplers, game, audit_scores, joined,
-    joined_worlds, ledger, ledger_blocks, ledger_events, ledger_filters, ledger_odometers, ledger_windows, spec, report, data,
+    joined_worlds, ledger, ledger_blocks, ledger_events, ledger_filters, ledger_odometers, ledger_windows, spec,
+    report, data,
 )  # fmt: skip
 KINDS: dict[str, Kind] = {kind.title: kind for room in _ROOMS for kind in room.KINDS}
 
