@@ -37,7 +37,7 @@ SUM_ULPS = 256  # of a sum of positive terms
 @lru_cache(maxsize=32)
 def log_moment_ends(pair: Pair, theta: float) -> tuple[float, float]:
     """Ends of log E_P[e^(theta L); L < inf] for theta > -1, not 0; the upper one may be infinite."""
-    lower, upper = pair.log_moment_bounds(theta)
+    lower, upper = pair.log_moment_sums(theta)
     idle = 0
     with np.errstate(all="ignore"):
         edges = _edges(pair, theta)

@@ -136,11 +136,11 @@ class Lognormal:
         self.s = s
         self.width = min(WIDEST, math.pi / (2 * s))  # d
         self.variance = math.expm1(min(s * s, 700.0)) * SAFE
-        self.rates, self._psi, self._log, self._slopes = self._table()
+        self.rates, self._psi, (self._least, self._log), self._slopes = self._table()
 
     # ---- real arguments: upper bounds of psi and of log Lam
 
-    def _table(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    def _table(self) -> tuple[FloatArray, FloatArray, tuple[FloatArray, FloatArray], FloatArray]:
         """Rates, psi and log Lam from above, and how fast log Lam falls with log r beyond each, from below."""
         s = self.s
         nodes = Nodes.of(s, 2 * math.pi / (TABLE_DECAY * max(s, 1.0)), -DEEPEST - REACH, self._right)
@@ -163,7 +163,7 @@ class Lognormal:
         wrong = wrong + 4 * UNIT * np.abs(log)
         log = np.minimum(log + wrong, 0.0)
         falls = np.append(0.0, (log[:-1] - 2 * wrong[:-1] - log[1:]) / np.diff(np.log(rates)))
-        return rates, psi, log, np.maximum(falls * (1 - 1e-9), 0.0)
+        return rates, psi, (log - 2 * wrong, log), np.maximum(falls * (1 - 1e-9), 0.0)
 
     @property
     def _right(self) -> float:
@@ -188,6 +188,15 @@ class Lognormal:
         with np.errstate(all="ignore"):
             ahead = np.maximum(np.log(rate / self.rates[safe]) * (1 - 1e-9) - 1e-12, 0.0)
         return np.where(at >= 0, self._log[safe] - self._slopes[safe] * ahead, 0.0)
+
+    def log_ends(self, rate: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Ends of log Lam inside of the table: concave in log r, above its chords and below those before and after."""
+        y, x = np.log(self.rates), np.log(rate)
+        low = np.interp(x, y, self._least)
+        at = np.clip(np.searchsorted(y, x, side="right"), 1, y.size - 2)
+        after = (self._least[at + 1] - self._log[at]) / (y[at + 1] - y[at])
+        high = np.where(x <= y[at], self._log[at] + after * (x - y[at]), 0.0)
+        return low, np.minimum(self.log_above(rate), high)
 
     def decline(self, rate: FloatArray) -> FloatArray:
         """At least -d log Lam / d log r at and beyond r."""
@@ -375,10 +384,7 @@ def _second(a: FloatArray, less: FloatArray) -> FloatArray:
     small = np.abs(a) < 0.5
     if small.any():
         near = a[small]
-        total = np.full_like(near, SECOND[-1])
-        for coefficient in SECOND[-2::-1]:
-            total = total * near + coefficient
-        found[small] = total * near * near
+        found[small] = np.polyval(SECOND[::-1], near) * near * near
     return found
 
 
@@ -389,8 +395,5 @@ def _third(b: FloatArray, sine: FloatArray) -> FloatArray:
     if small.any():
         near = b[small]
         square = near * near
-        total = np.full_like(near, THIRD[-1])
-        for coefficient in THIRD[-2::-1]:
-            total = total * square + coefficient
-        found[small] = total * square * near
+        found[small] = np.polyval(THIRD[::-1], square) * square * near
     return found

@@ -191,6 +191,11 @@ class AllocationPair(Pair):
             return removed_moment(self.mu, self.steps, 1 + theta)
         return added_moment(self.mu, self.steps, theta)
 
+    def log_moment_sums(self, theta: float) -> tuple[float, float]:
+        if self.removed:
+            return removed_moment(self.mu, self.steps, 1 + theta, long=True)
+        return added_moment(self.mu, self.steps, theta)
+
     def cells(self, edges: FloatArray) -> Cells:
         """P mass v_a Q + E_Q[S - v_a], stick the latter; added: Q mass, and E_Q[v_b - S] / v_b."""
         inside = np.clip(edges if self.removed else -edges[::-1], -EXPONENT, EXPONENT)
