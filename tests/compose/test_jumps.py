@@ -68,6 +68,44 @@ def test_parts_of_a_law_are_held_from_both_sides(tails):
     assert found.lower.sum() > 0.999 * found.upper.sum()
 
 
+def sampled_laplace(top, rate, epsilon):
+    """delta of a sampled Laplace release: q (1 - e^((lam - t)/2)), lam the loss before sampling."""
+    lam = math.log1p(math.expm1(epsilon) / rate) if math.expm1(epsilon) > rate * math.expm1(-top) else -math.inf
+    return rate * -math.expm1((lam - top) / 2) if -top < lam < top else 0.0 if lam >= top else -math.expm1(epsilon)
+
+
+@pytest.mark.parametrize(("scale", "rate", "count"), [(0.002, 1e-6, 5), (0.05, 1e-4, 20), (0.02, 1e-3, 3)])
+def test_cuts_hold_atoms(scale, rate, count):
+    """Laplace noise: nearly all mass sits on the least loss, and half of a sampled record's on the largest one."""
+    pair = pairs_of(qw.poisson(qw.laplace(scale), rate))[0][0]
+    reach = jumps._Reach.of(pair, count, [])
+    above, below = jumps._cut_above(pair, reach), jumps._cut_below(pair, reach)
+    for epsilon in [-0.5 * rate, 0.0, rate, 0.01, 0.3 * reach.high, 0.9 * reach.high, reach.high - 0.1]:
+        low, high = (
+            profile((cut.origin + cut.step * np.arange(cut.small.size), cut.small), math.exp(epsilon))
+            + profile((cut.edge + cut.stride * np.arange(cut.big.size), cut.big), math.exp(epsilon))
+            + cut.revealed
+            for cut in (below, above)
+        )
+        truth = sampled_laplace(1 / scale, rate, epsilon)
+        assert low <= truth * (1 + 1e-9) + 1e-15
+        assert high >= truth * (1 - 1e-9) - 1e-15
+        if epsilon >= 0.01:  # below, cells do not tell the least losses apart
+            assert low >= 0.98 * truth - 1e-6 * rate
+            assert high <= 1.02 * truth + 1e-6 * rate
+
+
+def test_few_sampled_records_with_hardly_any_noise():
+    """One of five samples holds the record, with chance 5e-6, and then its loss is at most log(1 - q + q e^1000)."""
+    loss = 5 * qw.poisson(qw.laplace(0.001), 1e-6)
+    found = jumps.JumpEngine(pairs_of(loss)).epsilon(np.array([1e-6]), 1e-3)
+    one, all_of_them = 1e-6 / 5, 1e-6 / 4.99e-6  # of the chance to be sampled: at least one jump, nearly always one
+    least, most = (1000 + 2 * math.log1p(-share) + math.log(1e-6) for share in (all_of_them, one))
+    assert found.lower[0] <= least + 1e-3
+    assert least - 1e-3 <= found.upper[0] <= most
+    assert found.upper[0] - found.lower[0] <= 1e-3 * found.upper[0]
+
+
 @pytest.mark.parametrize(("sigma", "rate"), [(0.3, 1e-6), (0.5, 1e-5), (0.6, 1e-3), (1.0, 1e-4)])
 def test_both_cuts_hold_one_release(sigma, rate):
     """A and B together, with and without the first cells as one point, against the closed form."""
@@ -215,7 +253,7 @@ def test_one_jump_is_not_enough():
     [
         10 * qw.gaussian(1.0),  # no sample
         10 * qw.poisson(qw.gaussian(1.0), 0.3),  # no small one
-        10 * qw.poisson(qw.laplace(1.0), 0.01),  # atoms
+        10 * qw.poisson(qw.pure(1.0), 0.01),  # a list of losses
     ],
 )
 def test_other_losses_are_declined(loss):

@@ -165,9 +165,7 @@ class JumpView(View):
 def _rarest(parts: Counted) -> tuple[Pair, int]:
     """The release on a small sample whose losses reach furthest."""
     rare = [
-        (pair, count)
-        for pair, count in parts
-        if isinstance(pair, PoissonPair) and pair.removed and pair.rate < RARE and not pair.atoms()[0].size
+        (pair, count) for pair, count in parts if isinstance(pair, PoissonPair) and pair.removed and pair.rate < RARE
     ]
     if not rare or any(pair.reveal for pair, _ in rare):
         raise TooCostly
@@ -216,6 +214,9 @@ def _cut_above(pair: Pair, reach: _Reach) -> _Cut:
     stride = (reach.high - edge) / COARSE
     small = between(pair, reach.step, reach.low, FINE, (True, False))
     big = between(pair, stride, edge, COARSE, (False, True))
+    most, least = (mass * (1 + pair.relative + 8 * UNIT) for mass in _atoms(pair, reach))
+    small.upper[0] += least
+    big.upper[-1] += most
     return _Cut(1, reach.low, reach.step, small.upper, edge, stride, big.upper, big.revealed)
 
 
@@ -224,11 +225,13 @@ def _cut_below(pair: Pair, reach: _Reach) -> _Cut:
 
     The grid begins at that point: rounding it down to a knot would cost its distance for each of the releases.
     """
+    most, least = (mass * (1 - pair.relative - 8 * UNIT) for mass in _atoms(pair, reach))
     head = np.array([reach.low + HEAD * reach.step])
     (p,), (q,), (wrong,) = (*pair.below(head), pair.tail_error(head))
     if p < 0.5:
         edge, step, origin = reach.low + reach.step * FINE, reach.step, reach.low
         small = between(pair, step, origin, FINE, (True, False)).lower
+        small[0] += least
     else:
         p, q = p * (1 - wrong - 4 * UNIT), q * (1 + wrong + 4 * UNIT)
         origin = math.log(p / q) - 4 * UNIT
@@ -238,7 +241,17 @@ def _cut_below(pair: Pair, reach: _Reach) -> _Cut:
         small = np.append(np.zeros(HEAD), between(pair, step, float(head[0]), cells, (False, False)).lower)
         small[0] += p
     stride = (reach.high - edge) / COARSE
-    return _Cut(-1, origin, step, small, edge, stride, between(pair, stride, edge, COARSE, (False, True)).lower)
+    big = between(pair, stride, edge, COARSE, (False, True)).lower
+    big[-1] += most
+    return _Cut(-1, origin, step, small, edge, stride, big)
+
+
+def _atoms(pair: Pair, reach: _Reach) -> tuple[float, float]:
+    """Masses at the largest and at the least loss, where cells end and begin there; else tails hold them."""
+    losses, masses = pair.atoms()
+    if not losses.size:
+        return 0.0, 0.0
+    return float(masses[-1]) * (reach.high == pair.high), float(masses[0]) * (reach.low == pair.low)
 
 
 def _laid(pair: Pair, count: int, step: float) -> Discrete:
