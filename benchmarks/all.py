@@ -62,6 +62,7 @@ SECTIONS = (
     Section("sampling", "sampling.py", "benchmarks_sampling.md", usual=False, in_quick=False),
     Section("engine", "engine.py", "benchmarks.md", in_quick=False),
     Section("tables", "tables.py", "benchmarks_tables.md", in_quick=False),
+    Section("joining", "joining.py", "benchmarks_joining.md"),
     Section("release", "release.py", "benchmarks_release.md", usual=False, in_quick=False),
     Section("pufferfish", "pufferfish.py", "benchmarks_pufferfish.md", in_quick=False),
     Section("confounding", "confounding.py", "benchmarks_confounding.md", in_quick=False),
