@@ -200,3 +200,31 @@ def test_it_passes_on_what_is_not_its_own():
         engine.epsilon(np.full(9, 1e-5), 1e-3)
     with pytest.raises(Declined):
         engine.delta(np.array([-1.0]), 1e-3)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        (0.0834681, 2.6385e-4, 559, 2.3731693, 10.0, 0.12),  # cut-offs far left of 1/sigma
+        (0.0852418, 1.61038e-7, 38_007, 0.0045078, 1.3, 0.03),
+        (0.0934281, 1.57676e-5, 595, 1.309016, 2.5, 0.015),
+        (0.7, 1e-4, 1000, 0.1, 3.5, 0.06),
+    ],
+)
+def test_closed_masses_are_off_by_their_error_at_most(setting):
+    """Also where differences of cdfs near 1 would lose all digits of a mass."""
+    cut = Cut(*setting, 60.0)
+    with mp.workdps(60):
+        sigma, rate, r = mp.mpf(cut.sigma), mp.mpf(cut.rate), mp.sqrt(1 + mp.mpf(cut.tau) ** 2)
+        (one, one_far), (none, none_far) = (
+            [mp.ncdf((mean - mp.mpf(c)) / r) for c in (cut.c1, cut.c2)] for mean in (1 / sigma, mp.mpf(0))
+        )
+        for world, share in enumerate((rate, 0)):
+            b, c = (
+                share * one + (1 - share) * none
+                for one, none in ((one - one_far, none - none_far), (one_far, none_far))
+            )
+            kept, left = cut.count * mp.log1p(-c), cut.count * mp.log1p(-b / (1 - c))
+            truths = -mp.expm1(kept), -mp.exp(kept) * mp.expm1(left), mp.exp(kept + left)
+            for found, truth in zip((cut.alone[world], cut.jumps[world], cut.usual[world]), truths, strict=True):
+                assert abs(found - truth) <= cut.wrong * truth + mp.mpf("1e-300")

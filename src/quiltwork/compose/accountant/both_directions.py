@@ -20,6 +20,7 @@ from quiltwork.compose.engines.views.contour import (
     ContourView,
     Decay,
     Ladder,
+    Root,
     integral_bound,
     line_of,
     view_of,
@@ -113,7 +114,7 @@ class _Both:
                 ends = None if more is None else (max(ends[0], more[0]), max(ends[1], more[1]))
         return ends
 
-    def _inverted(self, view: ContourView, root: tuple[float, float]) -> tuple[float, float] | None:
+    def _inverted(self, view: ContourView, root: Root) -> tuple[float, float] | None:
         low, high = (float(end[0]) for end in enclosures(view, self.strict, self.loose, start=root))
         low, high = low * (1 - 2 * UNIT), high * (1 + 2 * UNIT)
         return (low, high) if 0 < low <= high < math.inf else None
@@ -154,15 +155,20 @@ class _Both:
         contours = {removed: line for removed, line in aimed.items() if line is not None}
         if not contours:
             return {}
-        period = max(one.window.period for one in contours.values())
-        cutoff = max(one.cutoff for one in contours.values())
-        held = {
-            removed: attrs.evolve(one, cutoff=cutoff, window=attrs.evolve(one.window, period=period))
-            for removed, one in contours.items()
-        }
+        held = contours if len(contours) == 1 else _together(contours)
         frequencies = next(iter(held.values())).nodes
         spectra = self.table.spectra([self._at(removed, one.theta) for removed, one in held.items()], frequencies)
         if spectra is None:
             return {}
         found = zip(held.items(), spectra, strict=True)
         return {removed: view_of(one, spectrum, frequencies) for (removed, one), spectrum in found}
+
+
+def _together(contours: dict[bool, Contour]) -> dict[bool, Contour]:
+    """With the longest period and the last cutoff of all."""
+    period = max(one.window.period for one in contours.values())
+    cutoff = max(one.cutoff for one in contours.values())
+    return {
+        removed: attrs.evolve(one, cutoff=cutoff, window=attrs.evolve(one.window, period=period))
+        for removed, one in contours.items()
+    }

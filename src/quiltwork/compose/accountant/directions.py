@@ -40,6 +40,7 @@ from quiltwork.curves.bracket import Bracket, Quantity
 from quiltwork.curves.curve import Ends, Question
 from quiltwork.errors import Contradiction, InvalidParameter
 from quiltwork.losses.families.exponential import AttainedRangePair, BoundedRangePair
+from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.poisson import PoissonPair
 from quiltwork.losses.transforms.transform import TooCostly
 from quiltwork.numbers.rounding import UNIT
@@ -48,6 +49,7 @@ CLOSED_FORM = "closed form"
 WIDE = 0.05  # relative width from which on the moments are asked as well
 WIDTHS = tuple(10.0**-n for n in range(3, 13))  # relative ones that methods are asked for
 RARE_WIDTH = 1e-4  # and of few releases on small samples
+FEW_TABLES = 10  # finite losses whose values are worth listing though the largest one says enough
 CROSSING = 1e-9  # relative distance from which on certificates that cross cannot blame their rounding
 LEAST = 1e-300  # smaller numbers are reported as below this
 Both = tuple[FloatArray, FloatArray]
@@ -380,7 +382,9 @@ class SmallestEpsilon(Inquiry):
         quick = Known.of(pairs).epsilon_ends(self.values) if self.method is None else None
         if quick is None:
             return super().by_first(pairs)
-        if _narrow(*quick, self.rtol, 0.0).all():
+        releases = sum(count for _, count in pairs)
+        cheap = releases == 1 or (releases <= FEW_TABLES and all(isinstance(pair, FinitePair) for pair, _ in pairs))
+        if _narrow(*quick, min(self.rtol, FINE) if cheap else self.rtol, 0.0).all():
             return Ends(*quick, "largest loss")
         found = super().by_first(pairs)
         return self._met(found, Ends(*quick, "largest loss"))

@@ -51,7 +51,7 @@ class PoissonGaussianTransform:
     """Rows of (sigma, rate, count), all removed or all added."""
 
     reach = math.inf
-    strips, riemann_cells, layer_cells = STRIPS, RIEMANN_CELLS, LAYER_CELLS
+    layer_cells = LAYER_CELLS
 
     def __init__(self, sigmas: FloatArray, rates: FloatArray, counts: FloatArray, removed: bool) -> None:
         self.sigma, self.rate = sigmas[:, None], rates[:, None]
@@ -165,7 +165,7 @@ class PoissonGaussianTransform:
         low, high = self._ends(zeta)
         # e^(U arg w) moves mass to the right: the sum reaches as far as a moderate strip can push it
         far = max(high + 4.0, min(math.sqrt(2 * (frequency + 60.0)), 80.0))
-        edges = evenly(low - 4.0, far, self.riemann_cells)
+        edges = evenly(low - 4.0, far, RIEMANN_CELLS)
         log_w = self._log_w(edges)
         log_normal = -0.5 * edges * edges - HALF_LOG_2PI
         peak = np.where(edges[:-1] * edges[1:] <= 0, -HALF_LOG_2PI, np.maximum(log_normal[:-1], log_normal[1:]))
@@ -173,17 +173,17 @@ class PoissonGaussianTransform:
         base = peak + power + math.log(edges[1] - edges[0]) - self._log_mgf(theta)[:, None]
         odds = rate * np.exp(np.minimum(edges[1:] / sigma - 0.5 / sigma**2, 600.0))
         need = 37.0 + 0.5 * math.log(max(float(self.counts.sum()), 1.0))
-        phi = (self.strips if self.counts.size == 1 else STRIPS[1::2])[:, None, None]  # strips x rows x cells
-        turn = np.arctan2(odds * np.sin(phi), 1 - rate + odds * np.cos(phi))
-        logs = base + frequency * np.minimum(np.where(turn < 0, math.pi, turn), phi)
+        phi = (STRIPS if self.counts.size == 1 else STRIPS[1::2])[:, None, None]  # strips x rows x cells
+        turn = np.minimum(np.arctan2(odds * np.sin(phi), 1 - rate + odds * np.cos(phi)), phi)  # phi < pi: not negative
+        logs = base + frequency * turn
         # beyond the last edge the density falls at least like a Gaussian, and arg w <= phi; before the first, arg w
         # is at most its value there
         ends = log_normal[[0, -1]] + zeta * log_w[:, [0, -1]] - self._log_mgf(theta)[:, None]
         tail = ends[:, 1] - np.log(np.maximum(far - max(zeta, 0.0) / sigma[:, 0], 0.5)) + frequency * phi[:, :, 0]
-        head = ends[:, 0] + frequency * np.minimum(np.where(turn < 0, math.pi, turn), phi)[:, :, 0]
+        head = ends[:, 0] + frequency * turn[:, :, 0]
         if zeta < 0:  # w >= 1 - q on the left, whatever the density does
             rest = zeta * np.log1p(-np.minimum(rate[:, 0], 1 - 1e-16)) - self._log_mgf(theta)
-            head = np.maximum(head, log_normal[0] + rest + frequency * np.minimum(turn[:, :, 0], phi[:, :, 0]))
+            head = np.maximum(head, log_normal[0] + rest + frequency * turn[:, :, 0])
         logs = np.concatenate((logs, tail[:, :, None], head[:, :, None]), axis=2)
         top = logs.max(axis=2)
         size = top + np.log(np.exp(logs - top[:, :, None]).sum(axis=2)) + 0.5 * (phi[:, :, 0] * sigma[:, 0]) ** 2

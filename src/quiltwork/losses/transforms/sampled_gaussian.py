@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.losses.transforms.poisson_gaussian import HALF_LOG_2PI, REACH, PoissonGaussianTransform
+from quiltwork.losses.transforms.poisson_gaussian import HALF_LOG_2PI, REACH, PoissonGaussianTransform, evenly
 from quiltwork.losses.transforms.transform import (
     MOST_WORK,
     TERM_ULPS,
@@ -38,11 +38,13 @@ from quiltwork.losses.transforms.transform import (
 from quiltwork.numbers.rounding import UNIT
 
 MOST_RATE = 0.5  # beyond it 1 - q + q e^a is no longer 1 and something small
-STEEPEST, GENTLEST = 600.0, 1e-3  # exponent, and tilt
+STEEPEST, OVERFLOW, GENTLEST = 600.0, 700.0, 1e-3  # exponents, and tilt
 MOST_NODES = 4000
 FEW_SINES = 1500  # that are all taken
 BENT = np.array([0.4, 1.0, 1.8, 2.6])  # heights of strips
 NEEDED = 40.0  # -log of the error of moments at real tilts
+CELLS, HEIGHTS = 64, np.array([0.2, 0.5, 1.0, 1.8])[:, None]  # of upper sums on strips, and heights of these
+SINES, COSINES, LOG_HALF_COSINES = np.sin(HEIGHTS), np.cos(HEIGHTS), np.log(np.cos(HEIGHTS.T / 2))
 Moments = tuple[FloatArray, FloatArray, FloatArray]
 
 
@@ -60,9 +62,9 @@ class Line(NamedTuple):
 
 
 class Planned(PoissonGaussianTransform):
-    """One direction: its strips and its decay, from fewer cells."""
+    """One direction: its ends, and its decay from fewer cells."""
 
-    strips, riemann_cells, layer_cells = np.array([0.2, 0.5, 1.0, 1.8]), 64, 48
+    layer_cells = 48
 
     def _log_w(self, xi: FloatArray) -> FloatArray:
         """In fewer steps where rates are small and nothing overflows."""
@@ -137,23 +139,25 @@ class SampledGaussian:
         return self.count * np.log(sums[:, 0]), sign * self.count * mean, self.count * (square - mean * mean)
 
     def planned(self, line: Line) -> PoissonGaussianTransform:
-        """The transform of one direction, to be asked how |phi| falls and which step it needs."""
+        """The transform of one direction, to be asked how |phi| falls."""
         return self._planned[line.removed].at(line)
 
     def spectra(self, lines: Sequence[Line], frequencies: FloatArray) -> list[Spectrum] | None:
         """The transforms on these lines at 0, eta, 2 eta, ...; None when they would cost too much."""
-        found = [self.planned(line)._step(line.theta, float(frequencies[-1])) for line in lines]
-        step, strip = min(one for one, _ in found), max(error for _, error in found)
+        zeta = np.array([line.zeta for line in lines])[:, None]
+        log_mgf = np.array([line.log_mgf for line in lines])[:, None]
         ends = [self._planned[line.removed]._ends(line.zeta) for line in lines]
         low, high = min(one for one, _ in ends), max(one for _, one in ends)
-        if (high - low) / step > MOST_NODES or high / self.sigma > STEEPEST:
+        if high / self.sigma > STEEPEST:
+            return None
+        step, strip = self._step(zeta, log_mgf, low, high, float(frequencies[-1]))
+        if not (high - low) / step <= MOST_NODES:
             return None
         xi = step * np.arange(math.floor(low / step), math.ceil(high / step) + 1)
         work = xi.size * frequencies.size
         losses, change = self._losses(xi)
         log_masses = math.log(step) - HALF_LOG_2PI - 0.5 * xi * xi
         masses = np.exp(log_masses)
-        zeta = np.array([line.zeta for line in lines])[:, None]
         power = zeta * losses
         if work > MOST_WORK or float(power.max()) > STEEPEST:
             return None
@@ -171,30 +175,77 @@ class SampledGaussian:
         sums, ulps = self._turned(weights, offset, frequencies, work)
         size = np.abs(offset)
         wrong = (relative + (wrong_total + (relative * weights).sum(axis=1))[:, None]) * weights
-        per_frequency = wrong @ size, weights @ (ulps * UNIT * size + loss_error)
-        most = 2.0 * wrong.sum(axis=1)
+        most = 2.0 * wrong.sum(axis=1)[:, None]
+        error = np.minimum(np.multiply.outer(wrong @ size, frequencies), most)
+        error += np.multiply.outer(weights @ (ulps * UNIT * size + loss_error), frequencies)
+        # 1e-18: the mass beyond the nodes, and of the trapezoid sum of the normal density
+        quadrature = strip + self._cut(zeta, log_mgf, xi, losses) + 1e-18
+        real, imaginary = sums.real, sums.imag
+        one = log_one_plus(real, imaginary)
+        left = np.maximum(np.exp(one.real), 1e-300)
+        error = (error + 2 * quadrature) / left
+        error = error / np.maximum(1.0 - error, 0.5)  # |log(1 + x)| <= |x| / (1 - |x|), and what is large stays so
+        rounded = 2 * np.abs(real) + real * real + imaginary * imaginary + np.abs(imaginary)
+        error += 8 * UNIT * rounded / (left * left)
+        turn = frequencies * (self.count * centre)
+        log_phi = self.count * one + 1j * turn
+        log_phi_error = self.count * error + 8 * UNIT * np.abs(turn)
         spectra = []
         for i, line in enumerate(lines):
-            row = self.planned(line)
-            edge = (log_masses + losses if line.removed else log_masses)[None, :]
-            cut = float(row._cut(line.theta, xi, edge, (losses if line.removed else -losses)[None, :])[0])
-            # 1e-18: the mass beyond the nodes, and of the trapezoid sum of the normal density
-            quadrature = strip + cut + 1e-18
-            real, imaginary = sums[i].real, sums[i].imag
-            one = log_one_plus(real, imaginary)
-            left = np.exp(one.real)
-            error = np.minimum(frequencies * per_frequency[0][i], most[i]) + frequencies * per_frequency[1][i]
-            error = (error + 2 * quadrature) / np.maximum(left, 1e-300)
-            error = error / np.maximum(1.0 - error, 0.5)  # |log(1 + x)| <= |x| / (1 - |x|), and what is large stays so
-            rounded = 2 * np.abs(real) + real * real + imaginary * imaginary + np.abs(imaginary)
-            error = error + 8 * UNIT * rounded / np.maximum(left * left, 1e-300)
-            turn = frequencies * (self.count * centre)
-            log_phi: ComplexArray = self.count * one + 1j * turn
-            log_phi = log_phi if line.removed else np.conj(log_phi)
-            log_mgf = self.count * math.log1p(float(excess[i]))
-            log_mgf_error = self.count * (float(wrong_total[i]) + quadrature) + 8 * UNIT * abs(log_mgf)
-            spectra.append(Spectrum(log_mgf, log_phi, log_mgf_error, self.count * error + 8 * UNIT * np.abs(turn)))
+            logs = self.count * math.log1p(float(excess[i]))
+            logs_error = self.count * (float(wrong_total[i]) + float(quadrature[i, 0])) + 8 * UNIT * abs(logs)
+            row = log_phi[i] if line.removed else np.conj(log_phi[i])
+            spectra.append(Spectrum(logs, row, logs_error, log_phi_error[i]))
         return spectra
+
+    def _step(
+        self, zeta: FloatArray, log_mgf: FloatArray, low: float, high: float, frequency: float
+    ) -> tuple[float, float]:
+        """A trapezoid step for all these powers and |Im z| <= frequency, and the relative error it guarantees.
+
+        On strips of height phi, as in `poisson_gaussian`: lines x strips x cells.
+        """
+        sigma, rate = self.sigma, self.rate
+        # e^(U arg w) moves mass to the right: the sum reaches as far as a moderate strip can push it
+        far = min(max(high + 4.0, min(math.sqrt(2 * (frequency + 60.0)), 80.0)), OVERFLOW * sigma)
+        edges = evenly(low - 4.0, far, CELLS)
+        losses, change = self._losses(edges)
+        log_normal = -0.5 * edges * edges - HALF_LOG_2PI
+        peak = np.maximum(log_normal[:-1], log_normal[1:])
+        peak[np.searchsorted(edges, 0.0) - 1] = -HALF_LOG_2PI  # low < 0 < far
+        power = zeta * np.where(zeta > 0, losses[1:], losses[:-1]) - log_mgf
+        base = peak + power + math.log(edges[1] - edges[0])
+        odds = self.rate + change[1:]  # q e^a
+        turn = np.minimum(np.arctan2(odds * SINES, 1 - rate + odds * COSINES), HEIGHTS)  # heights < pi: not negative
+        logs = base[:, None, :] + frequency * turn
+        # beyond the last edge the density falls at least like a Gaussian, and arg w <= phi; before the first, arg w
+        # is at most its value there, and w >= 1 - q
+        ends = log_normal[[0, -1]] + zeta * losses[[0, -1]] - log_mgf
+        tail = ends[:, 1:] - np.log(np.maximum(far - np.maximum(zeta, 0.0) / sigma, 0.5)) + frequency * HEIGHTS.T
+        least = log_normal[0] + np.minimum(zeta, 0.0) * math.log1p(-rate) - log_mgf
+        head = np.maximum(ends[:, :1], np.where(zeta < 0, least, -np.inf)) + frequency * turn[:, 0]
+        logs = np.concatenate((logs, tail[:, :, None], head[:, :, None]), axis=2)
+        top = logs.max(axis=2)
+        size = top + np.log(np.exp(logs - top[:, :, None]).sum(axis=2)) + 0.5 * (HEIGHTS.T * sigma) ** 2
+        size = np.maximum(size + np.minimum(zeta, 0.0) * LOG_HALF_COSINES, 0.0)
+        need = 37.0 + 0.5 * math.log(self.count)
+        steps = 2 * math.pi * sigma * HEIGHTS.T / (size + need)
+        return min(float(steps.max(axis=1).min()), 0.5), 2.5 * math.exp(-need)
+
+    def _cut(self, zeta: FloatArray, log_mgf: FloatArray, xi: FloatArray, losses: FloatArray) -> FloatArray:
+        """What lies beyond the first and last node, relative to M: the density falls at least like a Gaussian there.
+
+        On the left w >= 1 - q bounds it also where a density with a negative power still rises.
+        """
+        first, last = float(xi[0]), float(xi[-1])
+        down = np.minimum(zeta, 0.0)
+        ends = np.array([first, last])
+        ends = np.exp(-0.5 * ends * ends - HALF_LOG_2PI + zeta * losses[[0, -1]] - log_mgf)
+        left = ends[:, :1] / np.maximum(abs(first) + down / self.sigma, 0.5)
+        alone = np.exp(-0.5 * first * first + down * math.log1p(-self.rate) - log_mgf) / abs(first)
+        left = np.where(zeta < 0, np.minimum(left, alone), left)
+        cut: FloatArray = left + ends[:, 1:] / np.maximum(last - np.maximum(zeta, 0.0) / self.sigma, 0.5)
+        return cut
 
     def _turned(
         self, weights: FloatArray, offset: FloatArray, frequencies: FloatArray, work: int

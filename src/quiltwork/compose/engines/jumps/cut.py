@@ -67,7 +67,7 @@ class Cut:
         if not (b1 > 0 and b0 > 0 and b0 + c0 < 0.9 and b1 + c1 < 0.9):
             raise TooCostly
         size = max(self.c1**2, (self.c2 / r) ** 2, ((1 / sigma - self.c2) / r) ** 2) + (self.c1 - 1 / sigma) ** 2
-        near = (ndtr(-self.c1 / r) + ndtr(-self.c2 / r)) / b1  # what a difference of two cdfs loses
+        near = max(self._lost(0.0, b1), rate * self._lost(1 / sigma, b0))  # by differences of two cdfs
         self.wrong = (64 + 4 * size) * UNIT * (1 + near) * (1 + count * max(b0 + c0, b1 + c1))
         keep = [count * math.log1p(-c) for c in (c0, c1)]
         self.alone = -math.expm1(keep[0]), -math.expm1(keep[1])
@@ -81,10 +81,18 @@ class Cut:
         return (1 - self.rate) * q + self.rate * float(ndtr((1 / self.sigma - self.c2) / self.r)), q
 
     def _jumps(self) -> tuple[float, float]:
-        def between(mean: float) -> float:
-            return float(ndtr((mean - self.c1) / self.r) - ndtr((mean - self.c2) / self.r))
+        jumps, others = (more - less for more, less in map(self._cdfs, (1 / self.sigma, 0.0)))
+        return (1 - self.rate) * others + self.rate * jumps, others
 
-        return (1 - self.rate) * between(0.0) + self.rate * between(1 / self.sigma), between(0.0)
+    def _cdfs(self, mean: float) -> tuple[float, float]:
+        """Two cdfs whose difference is the mass between both cut-offs, from the end where both are small."""
+        more, less = (mean - self.c1) / self.r, (mean - self.c2) / self.r
+        more, less = (-less, -more) if more + less > 0 else (more, less)
+        return float(ndtr(more)), float(ndtr(less))
+
+    def _lost(self, mean: float, mass: float) -> float:
+        """What these cdfs weigh together, in parts of a mass that is computed from their difference."""
+        return sum(self._cdfs(mean)) / mass
 
     def place(self, loss: float) -> float:
         """x with log w = loss."""

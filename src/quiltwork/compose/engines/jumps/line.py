@@ -171,10 +171,10 @@ class Line:
         here = np.where(blind, 1.0, here)
         rounded = 8 * UNIT * ((away + away**2) / np.minimum(here, 1.0) ** 2 + np.abs(log_phi))
         turn = count * (usual.error / (here - usual.error) * 1.2 + rounded + 4 * UNIT * u * abs(mean))
-        turn += 16 * UNIT * (1 + count * np.abs(log_phi))
+        scale = count * math.log(usual.total)
+        turn += 16 * UNIT * (1 + count * np.abs(log_phi)) + 2 * UNIT * abs(scale)
         blind |= ~(turn < 0.5)
         phi, turn = np.where(blind, 1.0, phi), np.where(blind, 0.0, turn)
-        scale = count * math.log(usual.total)
         self.common = count * usual.slip * 1.01 + 8 * UNIT * (1 + abs(scale))  # log of rho^T
         with np.errstate(over="raise"):
             value = np.exp(scale + count * log_phi)  # turned by e^(-iu T mean)

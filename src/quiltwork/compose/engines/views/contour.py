@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import attrs
 import numpy as np
@@ -28,7 +29,7 @@ MOMENTS_ROOM = math.log(1.01)  # in the log of an alias at least, for the roundi
 SHARP = 1e-12  # of D, that a line for one question aims at
 STEPS = 20  # of Newton
 CELLS = np.linspace(0.0, 7.0, 36)  # of frequencies over which |phi| is integrated, in spreads
-CUTOFFS = (12, 12, 12, 12, 12, 12)  # tried at a time, each a fifth above the one before
+CUTOFFS = (7, 11, 12, 12, 12, 12, 12)  # tried at a time, each a fifth above the one before
 RUNGS = np.linspace(0.0, 1.0, 20)
 MOST_NEED = 42.0  # of the logarithm of what is aimed at: beyond it there is rounding
 MARGIN = 0.1  # spreads that epsilon may lie beside where the ladder sees it
@@ -38,6 +39,15 @@ MANY_QUESTIONS = 100  # at once, from which Horner's rule beats sines
 Moments = Callable[[FloatArray], tuple[FloatArray, FloatArray, FloatArray]]
 Side = tuple[FloatArray, FloatArray]  # exponents, and logs of the alias bounds at eps = 0 for terms m > 0, or m < 0
 Decay = tuple[Callable[[FloatArray], FloatArray], float]  # a bound on log |phi|, and the frequency up to which it holds
+
+
+class Root(NamedTuple):
+    """Where log D falls to a target, how steeply, and about how far above and below the certified ends are there."""
+
+    at: float
+    slope: float
+    above: float
+    below: float
 
 
 @attrs.frozen(eq=False)
@@ -67,7 +77,7 @@ class ContourView(View):
     def logs(self, epsilon: FloatArray) -> Logs:
         offset = epsilon - self.centre
         value, gap = self._integrals(offset)
-        spin = (8 + np.abs(offset) * self.frequencies[-1] + 4 * self.frequencies.size) * 2 * UNIT
+        spin = self._spin(np.abs(offset))
         wrong = self.symmetric + self.kernel_size * spin
         alias = self._alias(epsilon)
         gap = gap + self.density_error + self.smoothing * float(np.abs(self.density).sum()) * spin
@@ -85,6 +95,11 @@ class ContourView(View):
                 np.log(np.maximum(high, 1e-320)) + scale + error,
             )
 
+    def _spin(self, offset: FloatArray) -> FloatArray:
+        """Relative rounding of a sum over frequencies so far from the centre."""
+        found: FloatArray = (8 + offset * self.frequencies[-1] + 4 * self.frequencies.size) * (2 * UNIT)
+        return found
+
     def _integrals(self, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
         if offset.size > MANY_QUESTIONS:
             return self._polynomials(offset)
@@ -98,22 +113,24 @@ class ContourView(View):
                 gap[i : i + rows] = self.smoothing * (cosine @ self.density.real + sine @ self.density.imag)
         return value, np.maximum(gap, 0.0)
 
-    def root(self, log_delta: float, start: float) -> tuple[float, float]:
-        """Newton's steps on log D from here, with the derivative of the integral: a root and the slope; they steer."""
+    def root(self, log_delta: float, start: float) -> Root:
+        """Newton's steps on log D from here, with the derivative of the integral; they steer."""
         x, u, real, imaginary = start, self.frequencies, self.kernel.real, self.kernel.imag
-        slope = -self.theta
+        slope, value = -self.theta, 0.0
         for _ in range(STEPS):
             angle = (x - self.centre) * u
             cosine, sine = np.cos(angle), np.sin(angle)
             value = float(cosine @ real + sine @ imaginary)
             slope = float((cosine * u) @ imaginary - (sine * u) @ real) / value - self.theta if value > 0 else 0.0
             if not slope < 0:
-                return start, -self.theta
+                return Root(start, -self.theta, math.inf, math.inf)
             move = (math.log(value) + self.log_mgf - self.theta * x - log_delta) / slope
             x -= min(max(move, -self.spread), self.spread)
             if abs(move) <= 1e-13 * (abs(x) + self.spread):
                 break
-        return x, slope
+        wrong = self.symmetric + self.kernel_size * float(self._spin(np.array([abs(x - self.centre)]))[0])
+        wide = self.log_mgf_error + 4 * UNIT * (abs(self.log_mgf) + abs(self.theta * x)) + wrong / value
+        return Root(x, slope, wide, wide + float(self._alias(np.array([x]))[0]) / value)
 
     def _polynomials(self, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
         """For many questions: the frequencies are multiples of one step, so use Horner's rule in e^(-i eta y)."""
@@ -265,9 +282,10 @@ def view_of(contour: Contour, found: Spectrum, u: FloatArray) -> ContourView:
     phi: ComplexArray = np.asarray(np.exp(log_phi - 1j * u * centre) * (step / math.pi), dtype=complex)
     phi[0] *= 0.5
     kernel: ComplexArray = (1.0 if theta > 0 else -1.0) * phi / (z * (z + 1))
+    size = np.abs(kernel)
     error = log_phi_error + 16 * UNIT * (1 + np.abs(log_phi) + 2 * u * abs(centre))
     growth = np.expm1(np.minimum(error, 50.0))
-    rounding = float(np.abs(kernel) @ growth)
+    rounding = float(size @ growth)
     smoothing = mu * mu * math.exp(mu * mu / 8)
     density_error = smoothing * float(np.abs(phi) @ growth) + math.exp(mu * mu / 8) * tail if mu else 0.0
     # alias bounds were taken without the extra Gaussian: its own moments raise them
@@ -284,7 +302,7 @@ def view_of(contour: Contour, found: Spectrum, u: FloatArray) -> ContourView:
         log_mgf_error=found.log_mgf_error,
         frequencies=u,
         kernel=kernel,
-        kernel_size=float(np.abs(kernel).sum()),
+        kernel_size=float(size.sum()),
         symmetric=tail + rounding,
         smoothing=smoothing if mu else 0.0,
         density=phi if mu else np.zeros(0, dtype=complex),
@@ -305,6 +323,9 @@ def _aliases(ladder: Ladder, aim: Aim, room: float) -> Window:
 
 def alias_bound(right: Side, left: Side, epsilon: FloatArray) -> FloatArray:
     """What the terms m != 0 add to H at each epsilon, at most."""
+    if epsilon.size == 1:
+        above, below = (right[1] - right[0] * epsilon).min(), (left[1] + left[0] * epsilon).min()
+        return np.array([math.exp(min(float(above), 700.0)) + math.exp(min(float(below), 700.0))])
     above = (right[1][:, None] - np.multiply.outer(right[0], epsilon)).min(axis=0)
     below = (left[1][:, None] + np.multiply.outer(left[0], epsilon)).min(axis=0)
     bound: FloatArray = np.exp(np.minimum(above, 700.0)) + np.exp(np.minimum(below, 700.0))

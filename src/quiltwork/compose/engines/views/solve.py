@@ -216,22 +216,30 @@ def _secant(
 
 
 def enclosures(
-    view: View, upper_target: FloatArray, lower_target: FloatArray, start: tuple[float, float] | None = None
+    view: View,
+    upper_target: FloatArray,
+    lower_target: FloatArray,
+    start: tuple[float, float, float, float] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Epsilons (lower, upper) with certified log D(upper) <= upper_target and log D(lower) >= lower_target.
 
     For a complement view: log C(upper) >= upper_target and log C(lower) <= lower_target. -inf and +inf where a
-    certificate is not to be had. `start` is a root that is known already, and the slope there.
+    certificate is not to be had. `start` is a root between both targets that is known already, the slope there, and by
+    how much the certified ends are about to miss them.
     """
     falling = view.theta > 0
     if start is None:
         x, slope = roots(view, 0.5 * (upper_target + lower_target))
+        at = view.logs(x)
     else:
-        x, slope = np.array(start[:1]), np.array(start[1:])
-    at = view.logs(x)
+        x, slope = np.array(start[:1]), np.array(start[1:2])
     with np.errstate(all="ignore"):
-        over = np.where(falling, at.high - upper_target, upper_target - at.low)
-        under = np.where(falling, lower_target - at.low, at.high - lower_target)
+        if start is None:
+            over = np.where(falling, at.high - upper_target, upper_target - at.low)
+            under = np.where(falling, lower_target - at.low, at.high - lower_target)
+        else:
+            apart = lower_target - upper_target
+            over, under = apart + start[2], apart + start[3]
         steep = np.maximum(-slope, 1e-300)
         step_up, step_down = (np.maximum(miss, 0.0) / steep * 1.1 + 4 * UNIT * np.abs(x) for miss in (over, under))
     step_up, step_down = (np.where(np.isfinite(step), step, view.spread) for step in (step_up, step_down))
