@@ -29,6 +29,7 @@ from benchmarks.soundness.rooms import (
     losses,
     losses_batches,
     losses_composed,
+    losses_edges,
     losses_groups,
     losses_sampling,
     losses_steps,
@@ -60,6 +61,7 @@ ORDER = (
 _ROOMS = (
     curves, curves_classes, losses, losses_groups, losses_sampling, losses_batches, losses_steps,
     losses_composed,
+    losses_edges,
     compose, compose_samples, compose_renyi, compose_lattices,
     compose_programs, beside, rare, renyi, proofs,
     regions, regions_outer, tables, tables_notions, tables_persons, tables_published, tables_sessions,

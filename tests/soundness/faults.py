@@ -100,6 +100,7 @@ FAULTS = {
     "curves: one law in every form": (curves, "forms", lambda real: lambda law: _one_form(real(law))),
     "curves: envelopes of points": (curves.qw, "constraints", faulty),
     "losses: closed forms": (losses, "built", lambda real: lambda *given: _sided(real(*given))),
+    "losses: edges": (losses, "built", lambda real: lambda *given: _sided(real(*given))),
     "compose: finite laws, any engine": (compose, "loss_of", faulty),
     "compose: proofs by ball arithmetic": (proofs, "built", lambda real: faulty(real, "epsilon")),
     "confounding: proofs of worlds": (proofs, "world_of", lambda real: faulty(real, "epsilon")),

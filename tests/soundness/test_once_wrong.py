@@ -86,3 +86,14 @@ def test_moments_of_laws_that_hardly_differ_leave_room_for_the_rounding_of_losse
     asked = np.array([1.4997053767239413e-06, 4.1217142927652805e-07])
     assert loss.delta(asked).upper[1] >= 1.0875375433598994822e-6
     assert loss.delta(asked[1], method="characteristic function").upper >= 1.0875375433598994822e-6
+
+
+@pytest.mark.parametrize(
+    ("sigma", "rate", "epsilon", "truth"),
+    [
+        (293.22547919854276, 2.034144701140377e-35, 2.0930180446670726e-37, 2.648651677897325633e-41),
+        (293.22547919854276, 2.034144701140377e-35, 2.093018044668032e-37, 2.648651677884520686e-41),
+    ],
+)
+def test_tiny_rates_are_no_difference_of_large_logarithms(sigma, rate, epsilon, truth):
+    assert truth in qw.poisson(qw.gaussian(sigma), rate).direction("remove").delta(epsilon)

@@ -42,10 +42,15 @@ class PoissonPair(Pair):
         self.tail_mu = base.mu if isinstance(base, GaussianPair) else math.inf
 
     def _threshold(self, loss: FloatArray) -> FloatArray:
-        """The base loss that maps to this one; -inf below the least possible."""
+        """The base loss that maps to this one; -inf below the least possible.
+
+        No difference of logarithms, which are large where rates are small.
+        """
         with np.errstate(all="ignore"):
-            odds = np.expm1(np.minimum(loss, 700.0)) + self.rate
-            near = np.log(np.where(odds > 0, odds, 1.0)) - math.log(self.rate)
+            grown = np.expm1(np.minimum(loss, 700.0))
+            share, odds = grown / self.rate, grown + self.rate
+            near = np.where(share > -0.5, np.log1p(share), np.log(odds / self.rate))
+            near = np.where(np.isfinite(share), near, np.log(odds) - math.log(self.rate))
         return np.where(loss > 700.0, loss - math.log(self.rate), np.where(odds > 0, near, -np.inf))
 
     def above(self, loss: FloatArray) -> tuple[FloatArray, FloatArray]:

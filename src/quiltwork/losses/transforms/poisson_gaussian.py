@@ -21,6 +21,7 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.losses.transforms.transform import (
+    LARGEST,
     TERM_ULPS,
     Nodes,
     Spectrum,
@@ -67,14 +68,14 @@ class PoissonGaussianTransform:
     def _log_w(self, xi: FloatArray) -> FloatArray:
         """log w on a row of xi, accurate for small rates and for huge exponents."""
         a = xi / self.sigma - 0.5 / self.sigma**2
-        change = self.rate * np.expm1(np.minimum(a, 30.0))
+        change = self.rate * np.expm1(np.minimum(a, LARGEST))
         small = np.log1p(np.maximum(change, -0.5))
         if float(self.rate.max()) > 0.5:  # as in finite.mixed_loss: two positive terms instead of 1 + change
-            small = np.where(change > -0.5, small, np.log((1 - self.rate) + self.rate * np.exp(np.minimum(a, 30.0))))
-        if float(a.max()) < 30.0:
+            small = np.where(change > -0.5, small, np.log((1 - self.rate) + self.rate * np.exp(np.minimum(a, LARGEST))))
+        if float(a.max()) < LARGEST:
             return small
-        large = a + np.log(self.rate) + np.log1p((1 - self.rate) / self.rate * np.exp(-np.maximum(a, 30.0)))
-        return np.where(a < 30.0, small, large)
+        large = a + np.log(self.rate) + np.log1p((1 - self.rate) / self.rate * np.exp(-np.maximum(a, LARGEST)))
+        return np.where(a < LARGEST, small, large)
 
     def _ends(self, zeta: float) -> tuple[float, float]:
         """Where the tilted density N(xi) w^zeta has died out: it rises before -|zeta^-|/s and falls after zeta^+/s.

@@ -32,6 +32,7 @@ NEGLIGIBLE = 1e-22  # tilted mass that a spectrum may leave out
 MOST_WORK = 7e7  # frequencies times nodes beyond which a transform declines
 LITTLE_WORK = 1e6  # up to which every sine is taken
 SUMMED = 128  # nodes that one product of matrices adds up
+LARGEST = 600.0  # exponent up to which 1 - q + q e^a is taken as it is: a + log q loses digits where q e^a is small
 
 
 @attrs.frozen(eq=False)
@@ -47,12 +48,12 @@ class Spectrum:
 def mixed_loss(loss: FloatArray, rate: float) -> FloatArray:
     """log(1 - q + q e^l): the loss after Poisson subsampling, accurate for small and huge l and for rates near 1."""
     with np.errstate(over="ignore"):
-        change = rate * np.expm1(np.minimum(loss, 30.0))
+        change = rate * np.expm1(np.minimum(loss, LARGEST))
         # where the argument falls below a half, adding two positive terms keeps the digits that 1 + change would lose
-        direct = np.log((1.0 - rate) + rate * np.exp(np.minimum(loss, 30.0)))
+        direct = np.log((1.0 - rate) + rate * np.exp(np.minimum(loss, LARGEST)))
         small = np.where(change > -0.5, np.log1p(np.maximum(change, -0.5)), direct)
-        large = loss + math.log(rate) + np.log1p((1 - rate) / rate * np.exp(-np.maximum(loss, 30.0)))
-    return np.where(loss < 30.0, small, large)
+        large = loss + math.log(rate) + np.log1p((1 - rate) / rate * np.exp(-np.maximum(loss, LARGEST)))
+    return np.where(loss < LARGEST, small, large)
 
 
 class TooCostly(Exception):

@@ -33,7 +33,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtr
 
 from quiltwork.checks import FloatArray
-from quiltwork.losses.transforms.transform import TooCostly, layer_cake, sinc_envelope
+from quiltwork.losses.transforms.transform import LARGEST, TooCostly, layer_cake, sinc_envelope
 from quiltwork.numbers.rounding import UNIT
 
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
@@ -105,9 +105,9 @@ class Cut:
     def log_w(self, x: FloatArray) -> FloatArray:
         """The loss, accurate for small rates and for large exponents."""
         a = x / self.sigma - 0.5 / self.sigma**2
-        small = np.log1p(self.rate * np.expm1(np.minimum(a, 30.0)))
-        large = a + math.log(self.rate) + np.log1p((1 - self.rate) / self.rate * np.exp(-np.maximum(a, 30.0)))
-        loss: FloatArray = np.where(a < 30.0, small, large)
+        small = np.log1p(self.rate * np.expm1(np.minimum(a, LARGEST)))
+        large = a + math.log(self.rate) + np.log1p((1 - self.rate) / self.rate * np.exp(-np.maximum(a, LARGEST)))
+        loss: FloatArray = np.where(a < LARGEST, small, large)
         return loss
 
     def far(self, epsilon: float) -> tuple[float, float]:
