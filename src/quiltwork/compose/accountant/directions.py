@@ -49,7 +49,7 @@ CLOSED_FORM = "closed form"
 WIDE = 0.05  # relative width from which on the moments are asked as well
 WIDTHS = tuple(10.0**-n for n in range(3, 13))  # relative ones that methods are asked for
 RARE_WIDTH = 1e-4  # and of few releases on small samples
-FEW_TABLES = 10  # finite losses whose values are worth listing though the largest one says enough
+FEW_TABLES, OUTPUTS = 10, 10  # finite losses of many outputs are worth listing though the largest one says enough
 CROSSING = 1e-9  # relative distance from which on certificates that cross cannot blame their rounding
 LEAST = 1e-300  # smaller numbers are reported as below this
 Both = tuple[FloatArray, FloatArray]
@@ -383,7 +383,8 @@ class SmallestEpsilon(Inquiry):
         if quick is None:
             return super().by_first(pairs)
         releases = sum(count for _, count in pairs)
-        cheap = releases == 1 or (releases <= FEW_TABLES and all(isinstance(pair, FinitePair) for pair, _ in pairs))
+        tables = all(isinstance(pair, FinitePair) and pair.losses.size >= OUTPUTS for pair, _ in pairs)
+        cheap = releases <= FEW_TABLES and tables
         if _narrow(*quick, min(self.rtol, FINE) if cheap else self.rtol, 0.0).all():
             return Ends(*quick, "largest loss")
         found = super().by_first(pairs)
