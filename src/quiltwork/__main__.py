@@ -2,4 +2,4 @@
 
 from quiltwork.cli import main
 
-main()
+raise SystemExit(main())

@@ -3,6 +3,7 @@
 import json
 from fractions import Fraction
 
+import flint
 import mpmath
 import pytest
 from typer.testing import CliRunner
@@ -10,11 +11,12 @@ from typer.testing import CliRunner
 import quiltwork as qw
 from quiltwork.cli.commands.verify import verify
 from quiltwork.errors import InvalidParameter
-from quiltwork.proof import largest, prove
-from quiltwork.proof.balls import ball, guess, precision, stated
+from quiltwork.proof import largest, methods, prove
+from quiltwork.proof.balls import Enclosure, ball, guess, precision, stated
 from quiltwork.proof.contour import nodes
+from quiltwork.proof.contour.balls import Undecided, met
 from quiltwork.proof.description import compositions
-from quiltwork.proof.fields import read
+from quiltwork.proof.fields import Refused, read
 from quiltwork.proof.judge import _Log, _Test
 
 
@@ -170,6 +172,109 @@ def test_what_is_known_between_two_pairs_only_is_never_taken_for_one_of_them():
     middle = (bracket.lower + bracket.upper) / 2
     for ends in ((middle, 2 * bracket.upper), (0, middle)):
         assert prove(loss_of({**inner, "count": 30}), epsilon=ends, delta="1e-6").verdict != "proved"
+
+
+@pytest.mark.parametrize("steps", [[], None, "all", [{"losses": []}], [{"losses": [loss_of(PURE)], "reached": True}]])
+def test_a_plan_without_vectors_is_refused(steps):
+    """An edited file: no vector at all would hold for every epsilon."""
+    with pytest.raises(InvalidParameter):
+        prove(loss_of({**GAUSSIAN, "sigma": "0.01"}, {"kind": "worst_vector", "steps": steps}), epsilon="0", delta="0")
+
+
+def vectors(*steps):
+    """A release that stands for vectors: (what bounds it, what is attained)."""
+    losses = [{"losses": list(map(loss_of, bounds)), "attained": real and loss_of(real)} for bounds, real in steps]
+    return {"kind": "worst_vector", "steps": losses}
+
+
+def test_a_vector_is_bounded_by_the_least_of_its_bounds():
+    small, large = ({"kind": "pure", "epsilon": e} for e in ("0.5", "2"))
+    for bounds in ([small, large], [large, small]):
+        loss = loss_of(vectors((bounds, None)))
+        assert prove(loss, epsilon="0.5", delta="0").verdict == "proved"
+        assert prove(loss, epsilon="0.4", delta="0").verdict == "undecided"
+        assert prove(loss, epsilon=("0.1", "0.5"), delta="0").verdict == "undecided"
+
+
+def test_neighbours_need_not_have_the_worst_vectors_of_two_plans_together():
+    """Each plan attains 1 for some neighbours: together 2 is an upper end, and the lower one is 1."""
+    loss = loss_of(vectors(([PURE], PURE), ([{"kind": "pure", "epsilon": "0"}], None)), vectors(([PURE], PURE)))
+    assert prove(loss, epsilon="2", delta="0").verdict == "proved"
+    assert prove(loss, epsilon=("1", "2"), delta="0").verdict == "proved"
+    assert prove(loss, epsilon=("1.1", "2"), delta="0").verdict == "undecided"
+    assert prove(loss, epsilon="1.9", delta="0").verdict == "undecided"
+    assert prove(loss, epsilon="0.9", delta="0").verdict == "refuted"
+
+
+# ---- epsilons below 0: a divergence is at least 1 - e^epsilon there
+
+
+def test_nothing_and_noise_that_nobody_sees_below_0():
+    for loss in (
+        qw.compose(),
+        0 * qw.gaussian(1.0),
+        qw.poisson(qw.laplace(1.0), 0),
+        loss_of({**GAUSSIAN, "sensitivity": "0"}),
+    ):
+        assert prove(loss, delta=("0.63212", "0.63213"), epsilon="-1").verdict == "proved"
+        assert prove(loss, delta=("0", "0.632"), epsilon="-1").verdict == "refuted"
+        assert prove(loss, beta=("0.4999", "0.5001"), alpha="0.5").verdict == "proved"
+        assert prove(loss, beta=("0.51", "1"), alpha="0.5").verdict == "refuted"
+
+
+# ---- samples of everybody
+
+
+def test_a_sample_of_everybody_is_what_it_samples():
+    """Also where that is known from both sides only: the upper law is not attained."""
+    inner = {"kind": "exponential", "epsilon": "1"}
+    bracket = (30 * qw.exponential(1.0)).epsilon(1e-6)
+    middle = (bracket.lower + bracket.upper) / 2
+    every = {"kind": "poisson", "rate": "1", "base": inner}
+    for node in (
+        every,
+        {"kind": "poisson", "rate": "1", "base": every},
+        {"kind": "mixture", "components": [["1", every]]},
+    ):
+        assert nodes.two_sided(read(node))
+        for ends in ((bracket.upper * 1.000001, 2 * bracket.upper), (0, middle)):
+            assert prove(loss_of({**node, "count": 30}), epsilon=ends, delta="1e-6").verdict != "proved"
+        assert prove(loss_of({**node, "count": 30}), epsilon=bracket, delta="1e-6").verdict != "refuted"
+
+
+def test_no_loss_is_finite_where_everything_is_revealed():
+    """The largest finite loss of what reveals is none at all, and of a sample that of who was left out."""
+    whole = {"kind": "approximate", "epsilon": "0", "delta": "1"}
+    some = {"kind": "approximate", "epsilon": "1", "delta": "0.5"}
+    with precision(200):
+        for node, direction, truth in (
+            ({"kind": "poisson", "rate": "0.5", "base": whole}, "remove", mpmath.log(0.5)),
+            ({"kind": "poisson", "rate": "0.5", "base": some}, "remove", mpmath.log((1 + mpmath.e) / 2)),
+            ({"kind": "poisson", "rate": "0.5", "base": some}, "add", mpmath.log(2)),
+        ):
+            [composition] = compositions(loss_of(node, side=direction))
+            top, reveal = largest.of_composition(composition)
+            assert abs(guess(top) - float(truth)) < 1e-14
+            mass = node["base"]["delta"]
+            assert abs(guess(reveal) - (float(mass) / 2 if direction == "remove" else 0.0)) < 1e-15
+    assert prove(loss_of(whole), epsilon=("inf", "inf"), delta="0.9").verdict == "proved"
+    assert prove(loss_of(whole, PURE), delta=("1", "1"), epsilon="40").verdict == "proved"
+
+
+def test_two_methods_that_contradict_each_other_prove_nothing():
+    one, other = Enclosure(ball("0.1"), ball("0.2"), "one"), Enclosure(ball("0.3"), ball("0.4"), "other")
+    with pytest.raises(Refused, match="contradict"):
+        methods._both(one, other)
+    with pytest.raises(Undecided, match="contradict"):
+        met(flint.arb("0.15", 0.05), flint.arb("0.35", 0.05))
+    assert met(flint.arb(1, 1), flint.arb(2, 1)).overlaps(flint.arb("1.5", 0.5))
+
+
+def test_work_is_refused_before_it_is_begun():
+    group = {"kind": "sampled_group", "base": GAUSSIAN, "rate": "0.1", "size": 10**15, "exchanged": True}
+    batch = {"kind": "truncated_poisson", "base": GAUSSIAN, "rate": "0.1", "most": 10**14, "of": 10**15}
+    for node in (group, batch):
+        assert prove(loss_of(node), epsilon="1", delta="1e-5").verdict == "undecided"
 
 
 # ---- type II errors

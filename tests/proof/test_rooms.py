@@ -103,6 +103,7 @@ def test_joint_laws_are_those_of_all_uses_listed(channels):
         ("channels", [{"table": K, "uses": 2}]),
         ("channels", [{"table": [["1/0", "1"]]}]),
         ("channels", [{"table": [["1"]]}]),
+        ("laws", [["0.7", "0.3"], ["0.2", "0.8"], ["0.5", "0.5"]]),
         ("pairs", [[0, 0]]),
         ("pairs", [[0, 2]]),
         ("pairs", [0]),
@@ -110,7 +111,7 @@ def test_joint_laws_are_those_of_all_uses_listed(channels):
     ],
 )
 def test_a_world_that_is_none_is_refused(name, value):
-    world = described([["0.7", "0.3"], ["0.2", "0.8"]], CASES[0], [[0, 1]])
+    world = described([["0.7", "0.3"], ["0.2", "0.8"]], CASES[1], [[0, 1]])
     with pytest.raises(InvalidParameter):
         qw.prove({**world, name: value}, epsilon=1.0, delta=0.1)
 
@@ -296,6 +297,7 @@ def test_a_dropped_entry_of_a_noisy_count_is_caught(monkeypatch):
         ("initial", ["1", "0"]),
         ("length", 0),
         ("entries", []),
+        ("laws", [["0.7", "0.3"], ["0.2", "0.8"], ["0.5", "0.5"]]),
         ("pairs", [[0, 0]]),
         ("pairs", [[0, 5]]),
         ("loss", {"schema": "quiltwork/loss/1", "releases": [{"kind": "pure", "epsilon": -1}]}),

@@ -1,6 +1,7 @@
 """`quiltwork verify`: exit codes, and files that claim nothing."""
 
 import json
+import runpy
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -74,7 +75,7 @@ def test_answers_to_several_questions_beside_their_loss(tmp_path):
 
 
 def test_the_account_of_a_plan(tmp_path, capsys):
-    """Its total and its targets are judged about the composition of its releases, not its single releases."""
+    """Its total and its targets are judged about the composition of its releases, each release about itself."""
     text = (
         "quiltwork: 1\ntitle: two\nprotects: one record, added or removed\ntargets: [{epsilon: 4.0, delta: 1.0e-6}]\n"
     )
@@ -86,7 +87,16 @@ def test_the_account_of_a_plan(tmp_path, capsys):
     file = tmp_path / "account.json"
     file.write_text(told)
     code, proofs = verified(file, "--digits", "4")
-    assert (code, len(proofs)) == (0, 1), "the target asks at the delta of the total"
+    places = [one["place"] for one in proofs]
+    assert (code, places) == (0, ["epsilon", "releases[0].epsilon", "releases[1].epsilon"]), "one target, at that delta"
+    account = json.loads(told)
+    account["releases"][1]["epsilon"], account["releases"][0]["epsilon"] = (
+        one["epsilon"] for one in account["releases"]
+    )
+    file.write_text(json.dumps(account))
+    assert verified(file)[0] == 1, "epsilons of single releases, exchanged"
+    file.write_text(json.dumps({**json.loads(told), "releases": [{"name": "c", "epsilon": account["epsilon"]}]}))
+    assert verified(file)[0] == 2, "a release that the plan does not have"
     account = json.loads(told)
     account["plan"]["releases"][1]["count"] = 30
     file.write_text(json.dumps(account))
@@ -120,12 +130,49 @@ def test_a_report(tmp_path, kind):
     tables.write_text(TABLES)
     assert main(["report", str(plan), str(tables), "--delta", "1e-6", "--out", str(report)]) == 0
     code, proofs = verified(report, "--digits", "4")
-    assert (code, [one["verdict"] for one in proofs]) == (0, ["proved", "proved"])
+    assert (code, [one["verdict"] for one in proofs]) == (0, ["proved"] * len(proofs))
+    places = [one["place"].rpartition("parts")[2] for one in proofs]
+    assert places == ["[0].account.epsilon", "[1].tables.epsilon"]
     data = data_in(report.read_text()) if kind == ".html" else json.loads(report.read_text())["data"]
     data["parts"][0]["account"]["epsilon"]["upper"] /= 2
     data["parts"][0]["account"]["epsilon"]["lower"] /= 2
     report.write_text(kept_data(data) if kind == ".html" else json.dumps(data))
     assert verified(report, "--digits", "4")[0] == 1
+
+
+def test_members_that_are_said_twice_are_refused(tmp_path):
+    """A reader takes the first, a program the last."""
+    file = tmp_path / "claim.json"
+    file.write_text(json.dumps(CLAIM).replace('"epsilon":', '"epsilon": ["1", "2"], "epsilon":'))
+    result = CliRunner().invoke(verify, [str(file)])
+    assert (result.exit_code, "'epsilon' once" in result.output) == (2, True)
+
+
+def test_brackets_that_are_not_judged_are_counted(tmp_path):
+    told = qw.gaussian(1.0).epsilon(1e-5).to_json()
+    file = tmp_path / "two.json"
+    file.write_text(json.dumps([CLAIM, {"delta": 1e-6, "epsilon": told}, {"delta": 1e-6, "epsilon": told}]))
+    result = CliRunner().invoke(verify, [str(file)])
+    assert (result.exit_code, "not judged: 1 more" in result.output) == (0, True)
+
+
+def test_a_loss_that_is_not_known_is_not_that_further_out(tmp_path):
+    """A bracket beside a loss of another schema says nothing about the loss above it."""
+    loss = qw.gaussian(1.0)
+    told = {"delta": 1e-5, "epsilon": loss.epsilon(1e-5).to_json()}
+    inner = {**told, "loss": {**loss.to_json(), "schema": "quiltwork/loss/2"}}
+    assert len(claims_of({"loss": loss.to_json(), "parts": [told]})) == 1
+    assert claims_of({"loss": loss.to_json(), "parts": [inner]}) == []
+
+
+def test_the_module_has_the_exit_code_of_the_command(monkeypatch, tmp_path):
+    """`python -m quiltwork verify` is what build servers run."""
+    file = tmp_path / "claim.json"
+    file.write_text(json.dumps({**CLAIM, "epsilon": ["4.378", "4.379"]}))
+    monkeypatch.setattr(sys, "argv", ["quiltwork", "verify", str(file)])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("quiltwork", run_name="__main__")
+    assert ended.value.code == 1
 
 
 def test_how_far_it_has_come_is_told(tmp_path, monkeypatch):

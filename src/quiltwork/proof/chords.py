@@ -163,14 +163,14 @@ def _laws(release: Release, first: Fraction, h: Fraction, size: int) -> tuple[At
 
 
 def _below(t: list[Any], u: list[Any], slopes: list[Any]) -> Atoms:
-    """Masses of what is positive of the lower hull of points that were lowered."""
+    """Masses of what is positive of the lower hull of points that were lowered, by the slack of two hulls more."""
     apart = [ball(0)]  # of the chord from each point, and the larger of its neighbours continued, where these meet
     for k in range(1, len(slopes) - 1):
         rise, fall = ((b - a).max(ball(0)) for a, b in pairwise(slopes[k - 1 : k + 2]))
         width, both = t[k + 1] - t[k], rise + fall
         apart.append((width * rise * fall / both).upper() if both > 0 else (width * rise.min(fall)).upper())
     slack = max(x.rad() for x in u) * 2**SLACK_BITS
-    d = [x.lower() - a.max(b) - slack for x, (a, b) in zip(u[1:], pairwise(apart), strict=False)]
+    d = [x.lower() - a.max(b) - 2 * slack for x, (a, b) in zip(u[1:], pairwise(apart), strict=False)]
     corners = _hull(t[1:], d, slack)
     above = next((i for i, k in enumerate(corners) if d[k] > 0), 0)
     if not above or not d[corners[above - 1]] <= 0:

@@ -121,7 +121,8 @@ def judge(composition: Composition, epsilon: Fraction) -> Enclosure | None:
     total = gaussian_sum(composition)
     if total is not None:
         value = gaussian(ball(total).sqrt(), epsilon) if total else _nothing(epsilon)
-        return Enclosure.of(value, "closed form of Gaussians", falls=bool(total))
+        words = "closed form of Gaussians" if total else "nothing is told"
+        return Enclosure.of(value, words, falls=bool(total) or epsilon <= 0)
     single = composition.single
     if single is None or single.kind in finite.KINDS:
         return None

@@ -56,6 +56,7 @@ class Composition:
     releases: tuple[Release, ...]
     name: str = ""
     exact: bool = True  # or only a bound from above on what neighbours can reach
+    others: tuple[tuple[Release, ...], ...] = ()  # further bounds, of which the least holds
 
     @property
     def single(self) -> Release | None:
@@ -67,9 +68,11 @@ class Composition:
 
 
 def directed(node: Node, direction: str, count: int) -> Release:
-    """A release with its turns undone; one that is the same both ways has the direction "both" in words only."""
+    """A release with its turns undone, and without samples of everybody."""
     if node["kind"] == "turned":
         return directed(node["base"], OTHER[direction], count)
+    if node["kind"] == "poisson" and node["rate"] == 1:
+        return directed(node["base"], direction, count)
     return Release(node, direction, count)
 
 
@@ -80,11 +83,14 @@ def compositions(loss: Any) -> list[Composition]:
     if side not in ("worst", *OTHER):
         raise InvalidParameter("side", side, "'worst', 'remove' or 'add'")
     found = []
-    for name, items, exact in _vectors(loss["releases"]):
-        same = all(_same_both_ways(node) for node, _ in items)
+    for name, bounds, exact in _vectors(loss["releases"]):
+        same = all(_same_both_ways(node) for items in bounds for node, _ in items)
         for direction in ("remove", "add") if side == "worst" and not same else ("remove" if same else side,):
-            parts = tuple(directed(node, direction, count) for node, count in items if count and not _still(node))
-            found.append(Composition(SAME if same else direction, parts, name, exact))
+            least, *others = (
+                tuple(directed(node, direction, count) for node, count in items if count and not _still(node))
+                for items in bounds
+            )
+            found.append(Composition(SAME if same else direction, least, name, exact, tuple(others)))
     return found
 
 
@@ -96,28 +102,52 @@ def _check(loss: Any) -> None:
         raise InvalidParameter("loss", other or loss.get("schema"), f"an object of schema {SCHEMA!r}, of known members")
 
 
-Listed = tuple[str, list[tuple[Node, int]], bool]  # name, releases, and whether some neighbours reach it
+Listed = tuple[
+    str, list[list[tuple[Node, int]]], bool
+]  # name, bounds of which the least holds, whether one is attained
 
 
 def _vectors(items: list[Any]) -> list[Listed]:
-    """Each list of releases; a release that stands for several losses (of a table plan) is replaced by each in turn."""
-    lists: list[Listed] = [("", [], True)]
-    for item in items:
-        if isinstance(item, Mapping) and item.get("kind") == VECTOR:
-            count = whole(0)("count", item.get("count", 1))
-            each: list[Listed] = [
-                (f"vector {place}, ", [(node, n * count) for node, n in nodes], reached)
-                for place, step in enumerate(item["steps"], 1)
-                for nodes, reached in _step(step)
-            ]
-            if count > 1 and len(each) > 1:
-                raise Refused("several vectors released more than once: each release may take another one")
-        else:
-            each = [("", [_counted(item)], True)]
-        lists = [(a + b, [*x, *y], i and j) for a, x, i in lists for b, y, j in each]
-        if len(lists) > MAX_COMPOSITIONS:
+    """Each list of releases; a release that stands for several losses (of a table plan) is replaced by each in turn.
+
+    Of several such releases neighbours need not have the worst vectors together: these lists are bounds from above, and
+    what some neighbours attain is one of them beside all other releases.
+    """
+    plain = [_counted(item) for item in items if not _several(item)]
+    vectors = [_each(item) for item in items if _several(item)]
+    lists: list[Listed] = [("", [plain], True)]
+    for each in vectors:
+        if len(lists) * len(each) > MAX_COMPOSITIONS:
             raise Refused(f"more than {MAX_COMPOSITIONS} compositions")
+        lists = [
+            (name + more, [[*x, *y] for x in have for y in further], here and there and len(vectors) == 1)
+            for name, have, here in lists
+            for more, further, there in each
+        ]
+    if len(vectors) > 1:
+        alone = [one for each in vectors for one in each if one[2]]
+        lists += [(f"{name}alone, ", [[*plain, *known]], True) for name, [known], _ in alone]
     return lists
+
+
+def _several(item: Any) -> bool:
+    return isinstance(item, Mapping) and item.get("kind") == VECTOR
+
+
+def _each(item: Mapping[str, Any]) -> list[Listed]:
+    """The vectors that one release stands for."""
+    steps, other = item.get("steps"), sorted(map(str, set(item) - {"kind", "count", "steps"}))
+    if not isinstance(steps, list) or not steps or other:
+        raise InvalidParameter("steps", other or steps, "a list of vectors that is not empty, and no other members")
+    count = whole(0)("count", item.get("count", 1))
+    found: list[Listed] = [
+        (f"vector {place}, ", [[(node, n * count) for node, n in nodes] for nodes in bounds], reached)
+        for place, step in enumerate(steps, 1)
+        for bounds, reached in _step(step)
+    ]
+    if count > 1 and len(found) > 1:
+        raise Refused("several vectors released more than once: each release may take another one")
+    return found
 
 
 def _counted(item: Any) -> tuple[Node, int]:
@@ -129,17 +159,23 @@ def _counted(item: Any) -> tuple[Node, int]:
     )
 
 
-def _step(step: Any) -> list[tuple[list[tuple[Node, int]], bool]]:
+def _step(step: Any) -> list[tuple[list[list[tuple[Node, int]]], bool]]:
     """What bounds one vector, and what neighbours attain: one list where they are the same."""
-    if not isinstance(step, Mapping) or not isinstance(step.get("losses"), list) or not step["losses"]:
+    if (
+        not isinstance(step, Mapping)
+        or not {"losses"} <= set(step) <= {"losses", "attained"}
+        or not (isinstance(step["losses"], list) and step["losses"])
+    ):
         raise InvalidParameter("a vector of the loss", step, "an object with losses and attained")
-    bound, attained = step["losses"][0], step.get("attained")
-    listed = [(bound, attained == bound)] + ([(attained, True)] if attained not in (None, bound) else [])
-    for one, _ in listed:
+    bounds, attained = step["losses"], step.get("attained")
+    listed = [(bounds, [attained] == bounds)]
+    if attained is not None and [attained] != bounds:
+        listed.append(([attained], True))
+    for one in (one for each, _ in listed for one in each):
         _check(one)
         if one.get("side", "worst") != "worst":
             raise Refused("a vector of one direction only")
-    return [([_counted(item) for item in one["releases"]], reached) for one, reached in listed]
+    return [([[_counted(item) for item in one["releases"]] for one in each], reached) for each, reached in listed]
 
 
 def _still(node: Node) -> bool:
@@ -151,6 +187,6 @@ def _same_both_ways(node: Node) -> bool:
     kind = node["kind"]
     if kind == "mixture":
         return all(_same_both_ways(one) for _, one in node["components"])
-    if kind == "turned":
+    if kind == "turned" or (kind == "poisson" and node["rate"] == 1):
         return _same_both_ways(node["base"])
     return kind in SYMMETRIC

@@ -91,7 +91,14 @@ class _Log:
         self.bits = 0
 
     def ask(self, composition: Composition, end: str, epsilon: Fraction, test: Callable[[Enclosure], Truth]) -> Truth:
-        """The statement about one composition."""
+        """The statement about one composition; from above by any of its bounds."""
+        truth = self._ask(composition, end, epsilon, test)
+        for releases in composition.others if end == "upper" else ():
+            if truth is not True:
+                truth = self._ask(attrs.evolve(composition, releases=releases), end, epsilon, test)
+        return truth
+
+    def _ask(self, composition: Composition, end: str, epsilon: Fraction, test: Callable[[Enclosure], Truth]) -> Truth:
         try:
             with precision(BITS):
                 found = enclose(composition, epsilon, lambda one: test(self._bounded(composition, one)) is not None)
@@ -109,7 +116,8 @@ class _Log:
 
     @staticmethod
     def _bounded(composition: Composition, found: Enclosure) -> Enclosure:
-        return found if composition.exact else attrs.evolve(found, low=ball(0))
+        """Of what is only above, neither a lower end is known nor that it falls; that it stays the same says enough."""
+        return found if composition.exact else attrs.evolve(found, low=ball(0), falls=found.falls and None)
 
 
 def judge(claim: Claim) -> Judgement:

@@ -39,7 +39,7 @@ def of_release(release: Release) -> tuple[Any, Any]:
         return _infinite(), ball(0)
     law = finite.law_of(release)
     listed, reveal = finite.single(law)
-    return (_most([loss for _, loss in listed]) if listed else Fraction(0)), reveal
+    return (_most([loss for _, loss in listed]) if listed else -_infinite()), reveal
 
 
 def _infinite() -> Any:
@@ -63,14 +63,18 @@ def _of_rate(direction: str, rate: Fraction) -> Any:
 
 
 def _sampled(direction: str, rate: Fraction, top: Any, reveal: Any) -> tuple[Any, Any]:
-    if rate == 1:
-        return top, reveal
-    if not reveal.is_zero() or not ball(top).is_finite():
-        # an infinite loss of the base ends at that of the chance to be left out
-        return _of_rate(direction, rate), ball(rate) * reveal if direction == "remove" else ball(0)
-    grown = ball(top).expm1() if direction == "remove" else (-ball(top)).expm1()
-    found = (ball(rate) * grown).log1p()
-    return (found if direction == "remove" else -found), ball(0)
+    """A sample of a release with this largest finite loss and this mass that reveals."""
+    if rate in (0, 1):
+        return (top, reveal) if rate else (Fraction(0), ball(0))
+    unbounded = bool(ball(top) > 0 and not ball(top).is_finite())
+    if direction == "remove":
+        mass = ball(rate) * reveal
+        return (_infinite() if unbounded else (ball(rate) * ball(top).expm1()).log1p()), mass
+    if unbounded or reveal > 0:  # an infinite loss of the base ends at that of the chance to be left out
+        return _of_rate(direction, rate), ball(0)
+    if not reveal.is_zero():
+        raise Refused("a mass that reveals, or none")
+    return -(ball(rate) * (-ball(top)).expm1()).log1p(), ball(0)
 
 
 def of_composition(composition: Composition) -> tuple[Any, Any]:

@@ -77,8 +77,6 @@ def _stated(composition: Composition, epsilon: Fraction, decides: Decides) -> En
 
 def enclose(composition: Composition, epsilon: Fraction, decides: Decides, long: bool = True) -> Enclosure:
     """D(epsilon) between two ends by the first method that knows, long lists and fine grids last; Refused if none."""
-    if not composition.releases:
-        return Enclosure(ball(0), ball(0), "nothing was released", 0, falls=False)
     if any(release.kind in STATED for release in composition.releases):
         return _stated(composition, epsilon, decides)
     reasons: list[str] = []
@@ -106,9 +104,10 @@ def enclose(composition: Composition, epsilon: Fraction, decides: Decides, long:
 
 
 def _both(one: Enclosure, other: Enclosure) -> Enclosure:
-    return attrs.evolve(
-        other, low=other.low.max(one.low), high=other.high.min(one.high), falls=other.falls or one.falls
-    )
+    low, high = other.low.max(one.low), other.high.min(one.high)
+    if low > high:
+        raise Refused(f"two methods contradict each other, please report it: {one}; {other}")
+    return attrs.evolve(other, low=low, high=high, falls=other.falls or one.falls)
 
 
 def _tried(method: Method, composition: Composition, epsilon: Fraction, reasons: list[str]) -> Enclosure | None:

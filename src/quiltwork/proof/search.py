@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.proof.claims import ARGUMENTS, SCHEMAS, Claim, claim
+from quiltwork.proof.claims import ARGUMENTS, SCHEMAS, Claim, claim, number_text
 from quiltwork.proof.judge import SUBJECTS
 
 PROOFS = ("quiltwork/proof", "quiltwork/proof/1")
@@ -38,7 +38,8 @@ def _walk(node: Any, place: str, loss: Any, asked: Mapping[str, Any], depth: int
         yield place or "proof", Claim.from_json(node.get("claim"))
         return
     here = node.get("loss")
-    loss = here if isinstance(here, Mapping) and here.get("schema") in SUBJECTS else loss
+    if isinstance(here, Mapping):  # never one further out for one that is not known
+        loss = here if here.get("schema") in SUBJECTS else None
     numbers = {
         name: node[name]
         for name in set(ARGUMENTS.values())
@@ -54,6 +55,23 @@ def _walk(node: Any, place: str, loss: Any, asked: Mapping[str, Any], depth: int
                 yield from _each(where, loss, quantity, asked[ARGUMENTS[quantity]], *ends[1:])
         elif value is not here:
             yield from _walk(value, where, loss, asked, depth + 1)
+
+
+def unjudged(document: Any, found: Iterable[Claim]) -> int:
+    """How many brackets of a document are in none of these claims: no loss, or no argument, stands beside them."""
+    known = {(one.quantity, one.lower, one.upper) for one in found}
+
+    def brackets(node: Any, depth: int) -> Iterator[tuple[str, str, str]]:
+        ends = _ends(node)
+        if ends is not None:
+            sides = (side if isinstance(side, list) else [side] for side in ends[1:])
+            for lower, upper in zip(*sides, strict=False):
+                yield ends[0], number_text(lower), number_text(upper)
+        elif depth < MAX_DEPTH and isinstance(node, (list, Mapping)):
+            for one in node.values() if isinstance(node, Mapping) else node:
+                yield from brackets(one, depth + 1)
+
+    return len({one for one in brackets(document, 0) if one[0]} - known)
 
 
 def _ends(value: Any) -> tuple[str, Any, Any] | None:

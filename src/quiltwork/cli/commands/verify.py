@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
@@ -33,11 +34,13 @@ def verify(
     """
     from quiltwork.progress import reporting
     from quiltwork.proof.prove import Proof, prove_claim
-    from quiltwork.proof.search import claims_of
+    from quiltwork.proof.search import claims_of, unjudged
 
     found: list[tuple[str, Proof]] = []
     try:
-        listed = claims_of(_with_loss(_read(file)))
+        document = _read(file)
+        listed = claims_of(_with_loss(document))
+        left = unjudged(document, [claim for _, claim in listed])
         with reporting("proofs") as progress:
             for place, claim in listed:
                 if progress is not None:
@@ -52,6 +55,8 @@ def verify(
         for place, proof in found:
             typer.echo(f"{place}: {proof}")
         typer.echo(_words([proof.verdict for _, proof in found], file))
+        if found and left:
+            typer.echo(f"not judged: {left} more, beside no loss, or about something else")
     if any(proof.verdict == "refuted" for _, proof in found):
         raise typer.Exit(1)
     raise typer.Exit(0 if found and all(found_one for _, found_one in found) else 2)
@@ -67,16 +72,31 @@ def _read(file: Path) -> Any:
         if kept is not None:
             return kept
         try:
-            told = json.loads(text)
+            told = json.loads(text, object_pairs_hook=_once)
         except ValueError:
             return _of_object(loads(text))
         return _of_object(loads(text)) if isinstance(told, dict) and told.get("schema") == DESIGN else told
     except OSError as problem:
         raise InvalidParameter("file", str(file), "a file that can be read", problem.strerror or "") from None
+    except _Twice as problem:
+        raise InvalidParameter("file", str(file), f"JSON that says {problem} once in an object") from None
     except (ValueError, AttributeError, TypeError, RecursionError, QuiltworkError):
         raise InvalidParameter(
             "file", str(file), "JSON", "claims, proofs, reports, answers beside their loss"
         ) from None
+
+
+class _Twice(Exception):
+    """A member that an object has twice: who reads it may take the first, and a program takes the last."""
+
+
+def _once(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in members:
+        if name in found:
+            raise _Twice(repr(name))
+        found[name] = value
+    return found
 
 
 def _with_loss(document: Any, depth: int = 0) -> Any:
@@ -88,21 +108,34 @@ def _with_loss(document: Any, depth: int = 0) -> Any:
     if not isinstance(document, dict) or depth >= MAX_DEPTH:
         return document
     schema = document.get("schema")
-    if schema in ACCOUNTS and "plan" in document:
+    if schema in (ACCOUNT, TABLES) and "plan" in document:
         about = {name: document[name] for name in ("delta", "epsilon", "targets") if name in document}
-        return {"loss": ACCOUNTS[schema](document["plan"]), **about}
+        if schema == TABLES:
+            return {"loss": _of_tables(document["plan"]), **about}
+        return {**about, **_complete(document, _of_plan, "quiltwork account")}
     if schema == WORLD:
-        try:
-            return _of_world(document)
-        except (KeyError, TypeError, ValueError, OverflowError):
-            raise InvalidParameter("the answer about a world", "incomplete", "what `quiltwork design` wrote") from None
+        return _complete(document, _of_world, "quiltwork design")
     return {name: _with_loss(one, depth + 1) for name, one in document.items()}
 
 
-def _of_plan(plan: Any) -> Any:
+def _complete(document: Any, read: Callable[[Any], Any], command: str) -> Any:
+    """What is said in an answer, where nothing of it is missing."""
+    try:
+        return read(document)
+    except (KeyError, TypeError, ValueError, OverflowError) as problem:
+        if isinstance(problem, QuiltworkError):
+            raise
+        raise InvalidParameter("the answer", "incomplete", f"what `{command}` wrote") from None
+
+
+def _of_plan(told: Any) -> Any:
+    """The loss of all releases, and each release with its own."""
     from quiltwork.spec.files.plan import plan_from
 
-    return plan_from(plan).loss().to_json()
+    plan = plan_from(told["plan"])
+    own = {one.name: one.loss().to_json() for one in plan.releases}
+    each = [{"loss": own[one["name"]], "epsilon": one["epsilon"]} for one in told.get("releases", [])]
+    return {"loss": plan.loss().to_json(), "releases": each}
 
 
 def _of_tables(plan: Any) -> Any:
@@ -139,7 +172,7 @@ def _of_object(made: Any) -> Any:
 
 MAX_DEPTH = 60
 WORLD, DESIGN = "quiltwork/design_view/1", "quiltwork/design/2"
-ACCOUNTS = {"quiltwork/account/1": _of_plan, "quiltwork/tables/1": _of_tables}
+ACCOUNT, TABLES = "quiltwork/account/1", "quiltwork/tables/1"
 
 
 def _words(verdicts: list[str], file: Path) -> str:

@@ -88,6 +88,16 @@ def between(low: arb, high: arb) -> arb:
     return lo(low).union(hi(high))
 
 
+def met(one: arb | None, other: arb) -> arb:
+    """What two balls of one number share."""
+    if one is None:
+        return other
+    low, high = lo(one).max(lo(other)), hi(one).min(hi(other))
+    if low > high:
+        raise Undecided("two sums contradict each other, please report it")
+    return between(low, high)
+
+
 Ball = TypeVar("Ball", arb, acb)
 
 

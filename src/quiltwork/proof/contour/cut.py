@@ -20,6 +20,7 @@ from quiltwork.proof.contour.balls import (
     hi,
     least,
     lo,
+    met,
     near,
     normal_below,
     total,
@@ -141,7 +142,7 @@ def cut(whole: MovedGaussians, count: int, eps: arb, accuracy: float, budget: Bu
             found = _cut_at(whole, count, eps, accuracy, width, ratio, anyway, budget)
         except (Undecided, OverflowError, ValueError):
             continue
-        best = found if best is None else between(lo(best).max(lo(found)), hi(best).min(hi(found)))
+        best = met(best, found)
         if hi(best) - lo(best) <= 2 * accuracy * hi(best):
             return best
     if best is None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from flint import arb
 
-from quiltwork.proof.contour.balls import Budget, Undecided, between, fraction, hi, lo, near, precision, total
+from quiltwork.proof.contour.balls import Budget, Undecided, between, fraction, hi, lo, met, near, precision, total
 from quiltwork.proof.contour.cut import cut
 from quiltwork.proof.contour.gaussians import MovedGaussians
 from quiltwork.proof.contour.lattice import lattice, shared_lattice
@@ -54,7 +54,7 @@ def divergence(parts: Described, reveal: Any, epsilon: arb, accuracy: float, wor
             high = _or_none(lambda: _bounded(merged, True, epsilon, accuracy, work))
             if low is None and high is None:
                 return None
-            return between(arb(0) if low is None else low, arb(1) if high is None else high)
+            return _sides(arb(0) if low is None else low, arb(1) if high is None else high)
         except UNDECIDED:
             return None
 
@@ -65,6 +65,13 @@ def _or_none(bound: Callable[[], arb]) -> arb | None:
         return bound()
     except UNDECIDED:
         return None
+
+
+def _sides(low: arb, high: arb) -> arb:
+    """From the lower end of one law to the upper end of another that is above it."""
+    if lo(low) > hi(high):
+        raise Undecided("two laws contradict each other, please report it")
+    return between(low, high)
 
 
 def _allocated(node: dict[str, Any], removed: bool, epsilon: arb) -> arb:
@@ -178,7 +185,7 @@ def _compose(
             continue
         if not found.is_finite():
             continue
-        best = found if best is None else between(lo(best).max(lo(found)), hi(best).min(hi(found)))
+        best = met(best, found)
         if hi(best) - lo(best) <= 2 * accuracy * hi(best):
             break
     if best is None:

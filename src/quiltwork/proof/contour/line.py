@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from flint import acb, arb
 
-from quiltwork.proof.contour.balls import Budget, Undecided, between, hi, least, lo, near, total, waves
+from quiltwork.proof.contour.balls import Budget, Undecided, between, hi, least, lo, met, near, total, waves
 from quiltwork.proof.contour.law import Decay, Gaussian, Law
 
 Parts = Sequence[tuple[Law, int]]
@@ -163,7 +163,7 @@ def line(parts: Parts, eps: arb, accuracy: float, budget: Budget, smoothing: flo
     best: arb | None = None
     for _ in range(4):
         found, size, width = _once(parts, eps, at, accuracy, budget, smoothing)
-        best = found if best is None else between(hi(lo(best).max(lo(found))), lo(hi(best).min(hi(found))))
+        best = met(best, found)
         if width <= accuracy or smoothing:
             break
         at = at._replace(size=size if size > 0 else at.size * 1e-5)

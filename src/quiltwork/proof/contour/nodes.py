@@ -20,6 +20,7 @@ from quiltwork.proof.contour.panels import FixedSizeGaussian, FixedSizeLaplace, 
 from quiltwork.proof.contour.random_allocation.epochs import epoch
 
 Node = Mapping[str, Any]
+MOST_RECORDS, MOST_IN_ALL = 2_000, 2_000_000  # of a group, and of truncated batches: binomials are computed exactly
 BETWEEN = ("fixed_size", "truncated_poisson", "exponential", "random_allocation")  # known from both sides only
 
 
@@ -27,7 +28,7 @@ def two_sided(node: Node) -> bool:
     """Whether this release is known between two pairs only."""
     if node["kind"] == "mixture":
         return any(two_sided(part) for _, part in node["components"])
-    if node["kind"] == "turned":
+    if node["kind"] in ("turned", "poisson"):
         return two_sided(node["base"])
     return node["kind"] in BETWEEN
 
@@ -50,7 +51,7 @@ def law_of(node: Node, removed: bool, upper: bool) -> Law:
     if kind == "discrete_gaussian":
         return DiscreteGaussian(fraction(node["sigma"]), int(node.get("sensitivity", 1)))
     if kind == "poisson":
-        return _poisson(node, removed)
+        return _poisson(node, removed, upper)
     if kind == "sampled_group":
         return _sampled_group(node, removed)
     if kind == "gaussian_mixture":
@@ -95,10 +96,10 @@ def _sampled(base: Node, first: list[tuple[Fraction, int]], second: list[tuple[F
     return MovedLaplaces([(exact(p), move * i) for p, i in first], [(exact(q), move * i) for q, i in second])
 
 
-def _poisson(node: Node, removed: bool) -> Law:
+def _poisson(node: Node, removed: bool, upper: bool) -> Law:
     base, rate = node["base"], fraction(node["rate"])
     if rate == 1:
-        return law_of(base, removed, True)
+        return law_of(base, removed, upper)
     if base["kind"] == "gdp":
         base = {"kind": "gaussian", "sigma": 1, "sensitivity": base["mu"]}
     if base["kind"] in ("gaussian", "laplace"):
@@ -111,8 +112,8 @@ def _poisson(node: Node, removed: bool) -> Law:
 def _sampled_group(node: Node, removed: bool) -> Law:
     """Each of `size` records joins with chance `rate`: binomially many moves (theory/sampling.md sections 3 and 6)."""
     base, rate, size = node["base"], fraction(node["rate"]), int(node["size"])
-    if base["kind"] not in ("gaussian", "laplace"):
-        raise Undecided("a sampled group of " + base["kind"])
+    if base["kind"] not in ("gaussian", "laplace") or size > MOST_RECORDS:
+        raise Undecided(f"a sampled group of {size} records and " + base["kind"])
     mixed = [(math.comb(size, i) * rate**i * (1 - rate) ** (size - i), i) for i in range(size + 1)]
     mixed = [(p, i) for p, i in mixed if p]
     still = [(Fraction(1), 0)]
@@ -138,6 +139,8 @@ def _truncated(node: Node, removed: bool, upper: bool) -> Law:
     if node.get("exchanged") or node.get("zeroed") or node["base"]["kind"] != "gaussian":
         raise Undecided("truncated batches of this kind")
     rate, most, of = fraction(node["rate"]), int(node["most"]), int(node["of"])
+    if of > MOST_IN_ALL:
+        raise Undecided(f"truncated batches of {of} records")
     q = exact(rate)
 
     def above(n: int, least: int) -> arb:

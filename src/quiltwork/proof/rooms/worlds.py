@@ -69,6 +69,9 @@ def compositions(world: Mapping[str, Any]) -> list[Composition]:
         raise InvalidParameter("world", sorted(map(str, world)), f"an object of {', '.join(sorted(MEMBERS))}")
     laws = table("laws", world["laws"])
     channels = [_channel(one) for one in world["channels"]]
+    for rows, _, reads in channels:
+        if reads == READS[1] and len(laws) % len(rows):
+            raise InvalidParameter("a channel", f"{len(rows)} rows", f"a row for each secret, of {len(laws)} laws")
     pairs = [_pair(one, len(laws)) for one in world["pairs"]]
     if not 0 < len(pairs) <= MAX_COMPOSITIONS:
         raise Refused(f"{len(pairs)} pairs of secrets: from 1 to {MAX_COMPOSITIONS} are judged")
