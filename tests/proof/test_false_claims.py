@@ -91,6 +91,10 @@ def test_a_mass_that_reveals_is_not_overlooked():
         (qw.gaussian(1.0), {"epsilon": ("1e-9", "1"), "delta": "1"}, "refuted"),
         (qw.gaussian(1.0), {"epsilon": ("0", "inf"), "delta": "0"}, "proved"),
         (qw.gaussian(1.0), {"epsilon": ("0", "40"), "delta": "0"}, "refuted"),
+        (qw.gaussian(1.0), {"epsilon": ("inf", "inf"), "delta": "0"}, "proved"),
+        (qw.gaussian(1.0), {"epsilon": ("inf", "inf"), "delta": "1e-99"}, "refuted"),
+        (qw.laplace(1.0), {"epsilon": ("inf", "inf"), "delta": "0"}, "refuted"),
+        (qw.poisson(qw.gaussian(1.0), 0.5).direction("add"), {"epsilon": ("inf", "inf"), "delta": "0"}, "refuted"),
         (qw.gaussian(1.0), {"epsilon": ("0", "-1"), "delta": "1e-5"}, None),
         (qw.gaussian(1.0), {"epsilon": ("-3", "-1"), "delta": "1e-5"}, "refuted"),
         (qw.gaussian(1.0), {"delta": ("0", "1"), "epsilon": "1"}, "proved"),
@@ -242,6 +246,13 @@ def test_a_sample_of_everybody_is_what_it_samples():
         assert prove(loss_of({**node, "count": 30}), epsilon=bracket, delta="1e-6").verdict != "refuted"
 
 
+def test_bounds_of_a_sample_of_everybody_are_those_of_what_it_samples():
+    for inner in ({"kind": "approximate", "epsilon": 0.5, "delta": 0.01}, {"kind": "gaussian", "sigma": 1.0}):
+        loss = qw.Loss.from_json(loss_of({"kind": "poisson", "rate": 1, "base": inner}))
+        for bracket in (loss.delta(0.3), loss.beta(0.05)):
+            assert bracket.prove(digits=4).verdict == "proved"
+
+
 def test_no_loss_is_finite_where_everything_is_revealed():
     """The largest finite loss of what reveals is none at all, and of a sample that of who was left out."""
     whole = {"kind": "approximate", "epsilon": "0", "delta": "1"}
@@ -258,6 +269,17 @@ def test_no_loss_is_finite_where_everything_is_revealed():
             mass = node["base"]["delta"]
             assert abs(guess(reveal) - (float(mass) / 2 if direction == "remove" else 0.0)) < 1e-15
     assert prove(loss_of(whole), epsilon=("inf", "inf"), delta="0.9").verdict == "proved"
+    group = {"kind": "sampled_group", "base": GAUSSIAN, "rate": "0.1", "size": 2}
+    rest = [group, {"kind": "zcdp", "rho": "1"}, {"kind": "rdp", "orders": ["2"], "epsilons": ["1"]}]
+    sampled = {
+        "kind": "poisson",
+        "rate": "0.5",
+        "base": {"kind": "mixture", "components": [["0.5", whole], ["0.5", PURE]]},
+    }
+    for part, mass in ((some, "0.5"), (sampled, "0.25")):
+        for delta, verdict in ((f"{mass}1", "refuted"), (str(float(mass) - 0.01), "proved")):
+            assert prove(loss_of(part, *rest), epsilon=("inf", "inf"), delta=delta).verdict == verdict
+    assert prove(loss_of(some, side="worst"), epsilon=("inf", "inf"), delta="0.5").verdict == "undecided"
     assert prove(loss_of(whole, PURE), delta=("1", "1"), epsilon="40").verdict == "proved"
 
 

@@ -158,9 +158,13 @@ def _never(composition: Composition, delta: Any, log: _Log) -> Truth:
     """Whether D is above delta at every epsilon: D falls to the mass that reveals the world."""
     try:
         with precision(BITS):
-            _, reveal = largest.of_composition(composition)
+            reveal, log.bits = largest.revealed(composition), BITS
             truth = True if composition.exact and reveal > delta else False if reveal < delta else None
-            words, log.bits = f"a mass of {shown(reveal)} reveals everything", BITS
+            words = f"a mass of {shown(reveal)} reveals everything"
+            if truth is None and delta.is_zero() and reveal.is_zero():
+                top, _ = largest.of_composition(composition)
+                truth = False if ball(top).is_finite() else True if composition.exact and ball(top) > 0 else None
+                words = f"finite losses up to {shown(top)}"
     except Refused as reason:
         truth, words = None, str(reason)
     log.lines.append(f"{composition}: {words}")

@@ -16,6 +16,8 @@ from quiltwork.proof.description import Composition, Release
 from quiltwork.proof.fields import Refused
 
 INFINITE = ("discrete_gaussian", "fixed_size", "random_allocation")  # of Gaussian noise
+NOISE = ("gaussian", "gdp", "laplace", "gaussian_mixture", "discrete_gaussian", "discrete_laplace")
+SAMPLED = ("sampled_group", "fixed_size", "truncated_poisson", "random_allocation")  # as their base, nothing reveals
 
 
 def of_release(release: Release) -> tuple[Any, Any]:
@@ -87,6 +89,30 @@ def of_composition(composition: Composition) -> tuple[Any, Any]:
         top = top + release.count * one if both else ball(top) + release.count * ball(one)
         kept *= (1 - reveal) ** release.count
     return top, 1 - kept
+
+
+def revealed_by(release: Release) -> Any:
+    """P(loss = inf) of one release, also where its largest finite loss is not known."""
+    node, kind = release.node, release.kind
+    if kind in NOISE or kind == "zcdp" or (kind == "rdp" and any(e is not None for e in node["epsilons"])):
+        return ball(0)  # a finite divergence of an order above 1 leaves no room for it
+    if kind in SAMPLED and node["base"]["kind"] in NOISE:
+        return ball(0)
+    if kind == "mixture":
+        parts = [ball(weight) * revealed_by(release.inside(one)) for weight, one in node["components"] if weight]
+        return sum(parts, ball(0))
+    if kind == "poisson" and node["rate"] < 1:
+        inside = ball(node["rate"]) * revealed_by(release.inside(node["base"]))
+        return inside if release.direction == "remove" else ball(0)
+    return of_release(release)[1]
+
+
+def revealed(composition: Composition) -> Any:
+    """The same of all releases together."""
+    kept = ball(1)
+    for release in composition.releases:
+        kept *= (1 - revealed_by(release)) ** release.count
+    return 1 - kept
 
 
 def falls(composition: Composition, epsilon: Fraction) -> bool | None:

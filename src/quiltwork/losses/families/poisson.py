@@ -298,6 +298,8 @@ def subsampled_pair(base: Family, rate: float, optimistic: bool = False) -> Pair
     if not pairs:
         raise Unsupported(f"Poisson subsampling of {base.kind}", "it has no dominating pair", "subsample the mechanism")
     pair = pairs.get("both") or pairs["remove"]
+    if rate == 1:
+        return pair
     if isinstance(pair, DiscreteGaussianPair) and not pair.listable:
         return pair.in_cells(dominating=not optimistic).subsampled(rate)
     if isinstance(pair, FinitePair):
