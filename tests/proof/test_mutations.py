@@ -7,6 +7,8 @@ import flint
 import mpmath
 import numpy as np
 import pytest
+from benchmarks.soundness.rooms import proofs_nested
+from tests.soundness.faults import Faulty
 
 import quiltwork as qw
 from quiltwork.proof import closed_forms, discrete_gaussians, finite, prove
@@ -123,3 +125,16 @@ def test_few_bits_leave_it_undecided_not_wrong(monkeypatch, bits):
     bracket = loss.epsilon(1e-10, rtol=1e-9)
     assert prove(loss, epsilon=bracket, delta=1e-10).verdict in ("proved", "undecided")
     assert prove(loss, epsilon=bracket, delta=1e-10, digits=4).verdict == "proved"
+
+
+def test_losses_inside_losses_notice_a_bound_that_is_too_small(monkeypatch):
+    inner = {
+        "kind": "turned",
+        "base": {"kind": "poisson", "rate": 0.5, "base": {"kind": "approximate", "epsilon": 1, "delta": 0.25}},
+    }
+    parts = [{"kind": "mixture", "components": [[0.5, inner], [0.5, {"kind": "pure", "epsilon": 2}]], "count": 2}]
+    case = {"parts": parts, "side": "worst", "quantity": "delta", "at": 0.5}
+    assert all(check.holds for check in proofs_nested.compared(case))
+    right = proofs_nested.built
+    monkeypatch.setattr(proofs_nested, "built", lambda case: Faulty(right(case), "delta"))
+    assert not all(check.holds for check in proofs_nested.compared(case))
