@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from quiltwork import checks
 from quiltwork.errors import InvalidParameter
-from quiltwork.files import FilePath, file_path
+from quiltwork.files import FilePath, PeopleFile, file_path
 from quiltwork.game.people.population import Population, Prior
 
 _ALLOWED = "a file of zeros and ones, one row a person"
@@ -102,7 +102,7 @@ def _lines(file: Path, header: bool | None, delimiter: str) -> tuple[NDArray[Any
             return matrix, names
         problem = _problem(file, bool(header), delimiter)
     except UnicodeDecodeError:
-        problem = "it is not a text file"
+        problem = _not_text(file)
     except OSError as error:
         raise InvalidParameter("path", str(file), "a file that can be read", str(error)) from None
     except (ValueError, UserWarning):  # what numpy says repeats what stands in the file
@@ -136,8 +136,15 @@ def _problem(file: Path, header: bool, delimiter: str) -> str:
     except csv.Error as error:
         return f"line {reader.line_num}: {error}"
     except UnicodeDecodeError:
-        return "it is not a text file"
+        return _not_text(file)
     return "it is no table of numbers" if people else "there is nobody in it"
+
+
+def _not_text(file: Path) -> str:
+    """The line that is not text is told by its number."""
+    for _ in PeopleFile(file, "path", _ALLOWED):
+        pass
+    return "it is not a text file"
 
 
 def is_number(cell: str) -> bool:
