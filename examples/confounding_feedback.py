@@ -6,7 +6,8 @@
     recommender   a taste shapes clicks; what is recommended draws the taste along
     control       a plant is hot or cold; the controller acts on the noisy reading that it publishes
 
-For a few steps everything is exact; for a hundred, every step is bounded.  What one forgets by looking at the data only
+For a few steps everything is exact; for a hundred, every step is bounded, and so are all horizons together, by the
+state that a few steps leave.  What one forgets by looking at the data only
 is the loop: the last state of the plant is written into the outputs that moved it.
 """
 
@@ -35,6 +36,7 @@ class Scene:
         first = self.process.release(SHORT).epsilon(DELTA).upper
         last = self.process.release(SHORT, "last").epsilon(DELTA).upper
         bound = self.process.bound(LONG).epsilon(DELTA).upper
+        ever = self.process.endless(SHORT).epsilon(DELTA).upper
         alone = self.process.step.epsilon(DELTA).upper
         return [
             f"{self.name}: epsilon at delta {DELTA:g}",
@@ -42,6 +44,7 @@ class Scene:
             f"  {SHORT} outputs about the first state, exact    {first:7.3f}",
             f"  {SHORT} outputs about the last state, exact     {last:7.3f}",
             f"  {LONG} outputs about the first state, bound {bound:7.3f}",
+            f"  {SHORT} or more outputs about it, bound         {ever:7.3f}",
         ]
 
 

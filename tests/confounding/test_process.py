@@ -90,6 +90,38 @@ def test_bounds_are_never_below_the_truth(seed, feedback):
                 assert bound.delta(epsilon).upper >= truth.delta(epsilon).lower - 1e-12
 
 
+@pytest.mark.parametrize("feedback", [True, False])
+@pytest.mark.parametrize("seed", range(4))
+def test_what_later_outputs_tell_is_in_the_state_behind_them(seed, feedback):
+    """(y_1..y_t, s_t+1) covers every longer horizon, and falls towards them."""
+    process = cf.Process(*random_process(seed + 40, feedback, states=3))
+    covers = [process.endless(steps) for steps in (1, 2, 3)]
+    for epsilon in (0.0, 0.4, 1.5):
+        bounds = [found.delta(epsilon).upper for found in covers]
+        assert bounds[0] >= bounds[1] - 1e-12 >= bounds[2] - 2e-12
+        for horizon in (1, 2, 3, 4):
+            truth = process.release(horizon).delta(epsilon).lower
+            assert all(bound >= truth - 1e-12 for bound in bounds[:horizon])
+
+
+def test_the_state_is_joint_with_the_outputs():
+    """Outputs and state are each blind alone, y = noise and s' = s xor y; both together tell the first state."""
+    told = [["1/2", "1/2"], ["1/2", "1/2"]]
+    flips = [[[["1", "0"], ["0", "1"]]] * 2, [[["0", "1"], ["1", "0"]]] * 2]  # s' = s xor y
+    process = cf.Process(["1/2", "1/2"], told, told, flips)
+    assert process.endless(1).exact_odds() is None
+    assert process.release(3).exact_odds() == 1
+
+
+def test_what_is_forgotten_stays_forgotten():
+    """Ten steps bound every horizon; the bound step by step grows past every number."""
+    flip = [["3/4", "1/4"], ["1/4", "3/4"]]
+    process = cf.Process(["1/2", "1/2"], flip, flip, [["3/5", "2/5"], ["2/5", "3/5"]])
+    ever, ten = process.endless(8).delta(0.4).upper, process.release(8).delta(0.4).lower
+    assert ten <= ever <= ten * (1 + 1e-4)
+    assert process.bound(100).delta(0.4).upper > 10 * ever
+
+
 def test_one_step_of_the_bound_is_the_worst_pair_of_states():
     process = cf.Process(["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]], [["9/10", "1/10"], ["1/5", "4/5"]],
                          [["1", "0"], ["0", "1"]])  # fmt: skip

@@ -1,7 +1,7 @@
 """Feedback worlds: what transcripts tell about the first or the last state.
 
-Truth: the sum over every path of states, data and outputs, in fractions.  Questions: the exact release, and the bound
-step by step.
+Truth: the sum over every path of states, data and outputs, in fractions.  Questions: the exact release, the bound step
+by step, and the bound of every horizon.
 """
 
 from __future__ import annotations
@@ -33,11 +33,12 @@ def drawn(rng: np.random.Generator) -> dict[str, Any]:
         found[np.arange(count), rng.integers(0, width, count)] += 1
         return [[int(entry) for entry in row] for row in found]
 
-    horizon = 3 if states * values * outputs <= 12 else 2
+    horizon = int(rng.integers(1, (3 if states * values * outputs <= 12 else 2) + 1))
     return {
         "first": rows(1, states), "data": rows(states, values), "mechanism": rows(values, outputs),
         "moves": rows(states * values * outputs if feedback else states, states), "feedback": feedback,
-        "horizon": int(rng.integers(1, horizon + 1)), "epsilons": [0.0, *rng.exponential(1.0, 5).tolist()],
+        "horizon": horizon, "longer": int(rng.integers(1, horizon + 1)),
+        "epsilons": [0.0, *rng.exponential(1.0, 5).tolist()],
     }  # fmt: skip
 
 
@@ -93,11 +94,14 @@ def _held(case: dict[str, Any], process: Process, about: Any, laws: list[list[Fr
     odds = truth.odds(rows, pairs, Fraction(0))
     yield Check("feedback world: exact odds", release.exact_odds() == odds, note=f"{about}: {odds}")
     bound = None if about == "last" and case["feedback"] else process.bound(horizon, about)
+    later = process.endless(case["longer"]) if about == "first" and 1 <= case["longer"] <= horizon else None
     for place, (lower, upper) in zip(case["epsilons"], ends(release.delta(np.array(case["epsilons"]))), strict=True):
         low, high = truth.exp_ends(place)
         exact = truth.delta(rows, pairs, high), truth.delta(rows, pairs, low)
         note = f"about the {about} state, {horizon} steps, epsilon {place!r}"
         yield inside("feedback world: delta", lower, *exact, upper, note)
+        if later is not None:
+            yield covers("feedback world: bound of every horizon", exact[0], float(later.delta(place).upper), note)
         if bound is not None:
             yield covers("feedback world: bound step by step", exact[0], float(bound.delta(place).upper), note)
     if bound is not None:

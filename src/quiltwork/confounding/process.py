@@ -10,6 +10,10 @@ Short horizons are exact: the law of every transcript given the secret, by the f
 
 and transcripts whose likelihoods are proportional are one (a sufficient statistic of the secret).
 
+What comes after t steps depends on them through s_{t+1} alone, so that the exact law of y_1, ..., y_t and s_{t+1}
+bounds every longer horizon (Theorem A, with the state in the place of the data); where states forget, it hardly exceeds
+it.
+
 Long horizons are bounded step by step.  Let M = P K, a row a state.  Given what was seen before, y_t under one secret
 is a mixture of rows of M, under the other secret too, by other weights; hockey-stick divergences are jointly convex, so
 that every step is dominated by the worst pair of states, and T of these compose adaptively.  This uses neither the
@@ -96,32 +100,52 @@ class Process:
         """What the outputs of so many steps tell about the secret: exact, in fractions."""
         steps = checks.count("horizon", horizon, 1)
         checks.one_of("about", about, MOMENTS)
-        kernel = self._kernel()
-        # one column a secret: P(y_1..y_t, state | secret), of the last state the state itself
-        start = np.array(
-            [[Fraction(int(i == j)) for j in range(self.states)] for i in range(self.states)], dtype=object
-        )
-        transcripts = {(): start if about == "first" else np.diag(self.first)}
-        for step in range(steps):
-            merged: dict[tuple[Any, ...], Table] = {}
-            for weights in transcripts.values():
-                for moved in kernel:
-                    _merge(merged, weights @ moved, step + 1 == steps, about)
-            transcripts = merged
-            if len(transcripts) > MAX_TRANSCRIPTS:
-                because = f"{len(transcripts):,} transcripts differ after {step + 1} of {steps} steps"
-                raise Unsupported(f"the exact law of {steps} steps", because, "ask for bound(horizon), or fewer steps")
+        transcripts = self._transcripts(steps, about, whole=False)
         if about == "first":
-            columns = [weights.sum(axis=1) for weights in transcripts.values()]
+            columns = [weights.sum(axis=1) for weights in transcripts]
             prior = self.first
         else:
-            joint = [weights.sum(axis=0) for weights in transcripts.values()]
+            joint = [weights.sum(axis=0) for weights in transcripts]
             prior = sum(joint, start=np.zeros(self.states, dtype=object))
             columns = [
                 np.array([part / whole if whole else Fraction(0) for part, whole in zip(one, prior, strict=True)])
                 for one in joint
             ]
         return self._about(np.stack(columns, axis=1), prior)
+
+    def endless(self, steps: int) -> Release:
+        """What is told about the first state over any horizon from `steps` on, at most: exact, in fractions.
+
+        What comes later depends on what was before through the state alone, so that (y_1, ..., y_t, s_{t+1}) tells at
+        least what all outputs tell.  Where states forget, a few steps come near the truth of every horizon.
+
+        >>> taste, click = ["1/2", "1/2"], [["3/4", "1/4"], ["1/4", "3/4"]]
+        >>> process = Process(taste, click, click, [["3/5", "2/5"], ["2/5", "3/5"]])
+        >>> [round(float(process.endless(steps).delta(0.4).upper), 4) for steps in (1, 2, 4)]
+        [0.1512, 0.075, 0.0667]
+        """
+        transcripts = self._transcripts(checks.count("steps", steps, 1), "first", whole=True)
+        return self._about(np.concatenate(transcripts, axis=1), self.first)
+
+    def _transcripts(self, steps: int, about: Moment, *, whole: bool) -> list[Table]:
+        """P(y_1..y_t, state | secret) of each transcript, a row a secret; of the last state the state itself.
+
+        `whole` keeps transcripts apart that differ in the state behind them alone.
+        """
+        kernel = self._kernel()
+        start = np.array(_itself(self.states), dtype=object)
+        transcripts = {(): start if about == "first" else np.diag(self.first)}
+        for step in range(steps):
+            merged: dict[tuple[Any, ...], Table] = {}
+            for weights in transcripts.values():
+                for moved in kernel:
+                    _merge(merged, weights @ moved, step + 1 == steps and not whole, about)
+                if len(merged) > MAX_TRANSCRIPTS:
+                    because = f"more than {MAX_TRANSCRIPTS:,} transcripts differ after {step + 1} of {steps} steps"
+                    hint = "ask for bound(horizon), for endless(steps), or for fewer steps"
+                    raise Unsupported(f"the exact law of {steps} steps", because, hint)
+            transcripts = merged
+        return list(transcripts.values())
 
     def _about(self, laws: Table, prior: Table) -> Release:
         """The release of transcripts; a state that never comes gets a law, and is in no pair."""
