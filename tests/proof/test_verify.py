@@ -140,6 +140,24 @@ def test_a_report(tmp_path, kind):
     assert verified(report, "--digits", "4")[0] == 1
 
 
+def test_what_was_released_is_said_beside_each_verdict(tmp_path):
+    """Losses of one direction, and what has no words, too."""
+    world = {"schema": "quiltwork/finite_world/1", "laws": [["1", "0"], ["0", "1"]], "pairs": [[0, 1]], "channels": []}
+    told = [
+        CLAIM,
+        qw.poisson(qw.laplace(2.0), 0.5).direction("add").epsilon(1e-3).claim().to_json(),
+        {**CLAIM, "loss": world},
+    ]
+    file = tmp_path / "claims.json"
+    file.write_text(json.dumps(told))
+    lines = [
+        line for line in CliRunner().invoke(verify, [str(file)]).output.splitlines() if line.startswith("  about ")
+    ]
+    assert lines[0] == "  about Gaussian noise, sigma 1, sensitivity 1"
+    assert lines[1].endswith("one direction only: add")
+    assert "finite_world" in lines[2]
+
+
 def test_members_that_are_said_twice_are_refused(tmp_path):
     """A reader takes the first, a program the last."""
     file = tmp_path / "claim.json"

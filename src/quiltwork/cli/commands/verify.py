@@ -53,10 +53,10 @@ def verify(
         typer.echo(json.dumps([{"place": place, **proof.to_json()} for place, proof in found], indent=1))
     else:
         for place, proof in found:
-            typer.echo(f"{place}: {proof}")
-        typer.echo(_words([proof.verdict for _, proof in found], file))
+            typer.echo(f"{place}: {proof}\n  about {_about(proof.claim.loss)}")
         if found and left:
             typer.echo(f"not judged: {left} more, beside no loss, or about something else")
+        typer.echo(_words([proof.verdict for _, proof in found], file))
     if any(proof.verdict == "refuted" for _, proof in found):
         raise typer.Exit(1)
     raise typer.Exit(0 if found and all(found_one for _, found_one in found) else 2)
@@ -170,9 +170,22 @@ def _of_object(made: Any) -> Any:
     return made.task.claims(made.table) if isinstance(made, Design) else made.to_json()
 
 
-MAX_DEPTH = 60
+MAX_DEPTH, LONGEST = 60, 200
 WORLD, DESIGN = "quiltwork/design_view/1", "quiltwork/design/2"
 ACCOUNT, TABLES = "quiltwork/account/1", "quiltwork/tables/1"
+
+
+def _about(loss: Any) -> str:
+    """What was released, in words: a verdict is worth nothing without it."""
+    from quiltwork.compose.loss import Loss
+
+    try:
+        read = Loss.from_json(loss)
+    except QuiltworkError:
+        text = json.dumps(loss)
+        return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
+    side = "" if read.side == "worst" else f", one direction only: {read.side}"
+    return f"{read.in_words()}{side}"
 
 
 def _words(verdicts: list[str], file: Path) -> str:
