@@ -10,6 +10,7 @@ from tests.joined.test_under_chain import hourly, stays, under
 
 import quiltwork as qw
 from quiltwork import audit
+from quiltwork import confounding as cf
 from quiltwork import pufferfish as pf
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.joined.attack import attack_scores
@@ -111,6 +112,77 @@ def test_refusals():
     with pytest.raises(Unsupported, match="one mechanism"):
         attack_scores(under(hourly(qw.zcdp(0.1), 4), stays(0.9, 4)), 10)
     three = pf.Tree([None, 0, 0, 0], np.full((3, 3), 1 / 3).tolist(), [1 / 3] * 3)
-    for prior in (three, pf.JointLaw(np.full((2,) * 4, 1 / 16)), pf.Independent(4)):
+    with pytest.raises(Unsupported, match="two states"):
+        attack_scores(under(plan, three), 10)
+    longer = pf.JointLaw(np.full((2,) * 7, 1 / 128))
+    with pytest.raises(Unsupported, match="two states"):
+        attack_scores(under(hourly(qw.gaussian(3.0), 7), longer), 10)
+    bound = WORLD.bound(qw.gaussian(1.0)).guarantee()
+    with pytest.raises(InvalidParameter, match="entry"):
+        attack_scores(bound, 10, entry=0)
+    for given in (qw.zcdp(0.1), qw.poisson(qw.gaussian(1.0), 0.1)):
+        with pytest.raises(Unsupported, match="drawn"):
+            attack_scores(WORLD.bound(given).guarantee(), 10)
+    for told in (WORLD.bound(qw.pure(1.0), distance=[[0, 0], [0, 0]]), WORLD.bound(qw.compose())):
         with pytest.raises(Unsupported, match="two states"):
-            attack_scores(under(plan, prior), 10)
+            attack_scores(told.guarantee(), 10)
+
+
+# ---- worlds: the split that Theorem B attains
+
+
+WORLD = cf.World(data=[["9/10", "1/10"], ["1/5", "4/5"]])
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [qw.noise.laplace(2.0), qw.noise.gaussian(1.5), qw.gaussian(0.8), qw.gdp(1.0), qw.laplace(0.7), qw.pure(1.2)],
+    ids=str,
+)
+def test_the_attacker_on_a_world_shows_what_the_theorem_says(noise):
+    """Both ends agree there, and the audit comes near: wrong with probability 1e-6."""
+    if isinstance(noise, qw.Loss):
+        promise = WORLD.bound(noise).guarantee()
+    else:
+        t = qw.Table(state=qw.Cat(0, 1))
+        plan = qw.Plan(t, neighbors=qw.replace_one()).count("ones", where=t.state == 1, noise=noise)
+        promise = plan.guarantee(world=WORLD)
+    found = promise.epsilon(0.02)
+    shown = audit.epsilon_lower_bound(*attack_scores(promise, 100_000, seed=7), delta=0.02, confidence=1 - 1e-6)
+    assert 0.7 * found.lower <= shown <= found.upper
+
+
+def test_last_bits_of_simulated_noise_tell_nothing():
+    """Beyond both means Laplace outputs have one ratio; last bits of 0.5 + x told it from x (1.03 shown of 0.333)."""
+    promise = WORLD.bound(qw.laplace(2.0)).guarantee()
+    scores = attack_scores(promise, 50_000)
+    for one in scores:
+        assert (one == one.max()).mean() > 0.3
+        assert (one == one.min()).mean() > 0.3
+    assert audit.epsilon_lower_bound(*scores, delta=0.01, confidence=1 - 1e-6) <= promise.epsilon(0.01).upper
+
+
+def test_scores_in_a_world_are_likelihood_ratios():
+    """Randomised response about the side of the split: two ratios, each with its chance."""
+    world = cf.World(data=[[0.5, 0.3, 0.2], [0.1, 0.25, 0.65]])
+    runs, right = 50_000, 1 / (1 + math.exp(-1.0))
+    for scores, on in zip(attack_scores(world.bound(qw.pure(1.0)).guarantee(), runs, seed=3), (0.65, 0.2), strict=True):
+        said = on * right + (1 - on) * (1 - right)
+        ratio = math.log((0.65 * right + 0.35 * (1 - right)) / (0.2 * right + 0.8 * (1 - right)))
+        high = np.abs(scores - ratio) < 1e-9
+        assert np.unique(scores.round(9)).size == 2
+        # five standard deviations, two laws: a false alarm in a million runs
+        assert abs(high.mean() - said) <= 5 * math.sqrt(said * (1 - said) / runs)
+
+
+@pytest.mark.parametrize("prior", ["joint", "spins", "independent"])
+def test_what_is_shown_of_laws_that_are_written_out_is_promised(prior):
+    """Spins that like to agree tell of each other, independent rows only of themselves."""
+    joint = np.random.default_rng(4).dirichlet(np.ones(8)).reshape(2, 2, 2)
+    agree = {(0, 1): 0.8, (1, 2): 0.8}
+    made = {"joint": pf.JointLaw(joint), "spins": pf.Ising(agree, fields=[0.0] * 3), "independent": pf.Independent(3)}
+    promise = under(hourly(qw.gaussian(1.0), 3), made[prior])
+    shown = audit.epsilon_lower_bound(*attack_scores(promise, 40_000, entry=1), delta=0.01, confidence=1 - 1e-6)
+    alone = float(qw.gaussian(1.0).epsilon(0.01).upper)
+    assert 0.6 * alone < shown <= promise.epsilon(0.01).upper
+    assert prior != "spins" or shown > alone

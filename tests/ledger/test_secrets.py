@@ -3,6 +3,7 @@
 import io
 import itertools
 import math
+from fractions import Fraction
 
 import attrs
 import numpy as np
@@ -16,7 +17,7 @@ from quiltwork.ledger import Blocks, Ledger
 from quiltwork.ledger.book.fixed import correlated
 from quiltwork.ledger.book.rules import check_translation
 from quiltwork.ledger.book.terms import Limit, Terms
-from quiltwork.pufferfish.budget import keeps, per_entry_filter, per_entry_limit
+from quiltwork.pufferfish.budget import keeps, per_entry_filter, per_entry_limit, spent_on_secrets
 
 DELTA = 1e-6
 
@@ -332,3 +333,14 @@ def test_an_adaptive_budget_takes_table_plans_per_entry(ledger):
     ledger.open("c", epsilon=3.0, delta=DELTA, prior=chain(0.9, 6))
     with pytest.raises(Unsupported, match="person"):
         ledger.spend("c", plan.guarantee())
+
+
+def test_what_was_spent_is_read_at_the_share_that_was_fixed_at_opening():
+    """Another release of quiltwork may translate to another last digit; its ledgers are read all the same."""
+    kept = per_entry_filter(chain(0.8), 1.0, 1e-6)
+    share = Fraction(repr(float(kept.limit[1]) * (1 - 1e-9)))
+    other = attrs.evolve(kept, limit=(kept.limit[0], share), reveal=share / 100).chosen_for(qw.gaussian(60.0))
+    assert keeps(other, chain(0.8), 1.0, 1e-6)
+    told = spent_on_secrets(other, other.cost(qw.gaussian(60.0)), chain(0.8), 1.0, 1e-6)
+    same = kept.chosen_for(qw.gaussian(60.0))
+    assert told == pytest.approx(spent_on_secrets(same, same.cost(qw.gaussian(60.0)), chain(0.8), 1.0, 1e-6), rel=1e-6)

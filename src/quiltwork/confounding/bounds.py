@@ -266,7 +266,7 @@ class Amplified(Contraction):
     # ---- what some mechanism tells that loses so much
 
     @cached_property
-    def _attained(self) -> bool:
+    def attained(self) -> bool:
         """Whether any values may be treated as one: a plan keeps different contents of a record apart."""
         if self.known:
             return False
@@ -277,7 +277,7 @@ class Amplified(Contraction):
     def _floor(self, epsilon: float) -> float:
         """a E_t'(loss) of the pair for which it is the largest, from below; a from below and t' from above."""
         best = 0.0
-        for first, second in self.world.ordered if self._attained and math.isfinite(epsilon) else ():
+        for first, second in self.world.ordered if self.attained and math.isfinite(epsilon) else ():
             amount = gain(self.world.laws, int(first), int(second), epsilon)
             if amount <= best:
                 continue
@@ -299,7 +299,7 @@ class Amplified(Contraction):
 
     def _below(self, delta: float, upper: float) -> float:
         """An epsilon at which more than delta is told, near the largest."""
-        if not self._attained or not self._floor(0.0) > delta:
+        if not self.attained or not self._floor(0.0) > delta:
             return 0.0
         low, high = 0.0, min(upper, FARTHEST)
         for near in NEAR:

@@ -27,6 +27,7 @@ from quiltwork.compose.constructors import approximate
 from quiltwork.compose.filters.costs import Cost, short
 from quiltwork.compose.filters.kinds import GaussianFilter, ZeroConcentratedFilter
 from quiltwork.compose.filters.opening import FILTERS, Filter, filter_below, gdp_filter, zcdp_filter
+from quiltwork.compose.filters.several_orders import SeveralOrdersFilter
 from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter, Unreachable
 from quiltwork.pufferfish.guarantee import guarantee
@@ -107,7 +108,9 @@ def spent_on_secrets(
     if isinstance(kept, (ZeroConcentratedFilter, GaussianFilter)) or not delta:
         entry = attrs.evolve(kept, limit=spent).promise
     else:
-        share = per_entry_limit(prior, epsilon, delta, secrets)[1]
+        # that with which it was opened: another release may translate to another last digit
+        fixed = float(kept.limit[1]) if isinstance(kept, SeveralOrdersFilter) else None
+        share = per_entry_limit(prior, epsilon, delta, secrets)[1] if fixed is None else fixed
         entry = approximate(kept.epsilon(spent, share), share)
     found = float(guarantee(entry, prior, secrets).epsilon(delta).upper)
     return min(found, epsilon) if kept.admits(spent) else found
