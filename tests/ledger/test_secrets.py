@@ -3,6 +3,7 @@
 import io
 import itertools
 import math
+import re
 from fractions import Fraction
 
 import attrs
@@ -344,3 +345,18 @@ def test_what_was_spent_is_read_at_the_share_that_was_fixed_at_opening():
     told = spent_on_secrets(other, other.cost(qw.gaussian(60.0)), chain(0.8), 1.0, 1e-6)
     same = kept.chosen_for(qw.gaussian(60.0))
     assert told == pytest.approx(spent_on_secrets(same, same.cost(qw.gaussian(60.0)), chain(0.8), 1.0, 1e-6), rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", [None, "zcdp"])
+def test_a_refusal_says_what_would_do_for_the_secrets(ledger, kind):
+    """What entries are paid is no epsilon of the secrets: "epsilon 1 would do" stood in refusals of budgets of 1."""
+    prior, run = chain(0.8, 6), 20 * qw.gaussian(60.0)
+    ledger.open("b", epsilon=1.0, delta=1e-6, prior=prior, filter=kind)
+    with pytest.raises(BudgetExceeded) as refused:
+        ledger.spend("b", run)
+    adaptive, planned = map(float, re.findall(r"epsilon ([0-9.]+)", refused.value.hint))
+    assert planned >= pf.guarantee(run, prior).epsilon(1e-6).upper * (1 - 1e-9)
+    ledger.open("larger", epsilon=adaptive, delta=1e-6, prior=prior)
+    ledger.spend("larger", run)
+    ledger.open("planned", epsilon=1.0, delta=1e-6, prior=prior, plan=[("all", qw.gaussian(60.0), 20)])
+    ledger.spend("planned", release="all", times=20)
