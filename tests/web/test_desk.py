@@ -8,6 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 from tests.web.served import furnished
 
+from quiltwork import pufferfish as pf
 from quiltwork.web import create_app
 from quiltwork.web.pages.releases import defused
 
@@ -45,6 +46,16 @@ def test_totals_add_limits_and_what_was_spent_of_budgets_about_the_same(client, 
     assert "1e-6<" in row
     assert re.search(r"Not added[^<]*zcdp", row)
     assert re.search(r"Not added[^<]*gdp", row)
+
+
+def test_budgets_about_secrets_are_never_added_up(client, house):
+    """Two releases that each tell nothing about a secret can tell all of it together."""
+    chain = pf.MarkovChain([[0.8, 0.2], [0.2, 0.8]])
+    with house.ledger() as ledger:
+        for name in ("first", "second"):
+            ledger.open(name, epsilon=1.0, prior=chain)
+        words = ledger.budget("first").terms.protects
+    assert words not in read(client, house, "/desk")
 
 
 def test_a_budget_that_is_nearly_spent_is_named(client, house):

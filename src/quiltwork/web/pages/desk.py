@@ -53,11 +53,11 @@ class Total:
 
 
 def totals(shown: Iterable[Shown]) -> list[Total]:
-    """One for each protected change that several budgets are about."""
+    """One for each protected change that several budgets are about, where some of them add up."""
     groups: dict[str, list[Shown]] = defaultdict(list)
     for one in shown:
         groups[same_words(one.budget.terms.protects)].append(one)
-    return [_total(many) for many in groups.values() if len(many) > 1]
+    return [_total(many) for many in groups.values() if len(many) > 1 and any(map(_adds, many))]
 
 
 def _total(many: list[Shown]) -> Total:
@@ -74,9 +74,10 @@ def _total(many: list[Shown]) -> Total:
 
 
 def _adds(one: Shown) -> bool:
-    """Whether it is stated in epsilon, once for all time, for what it protects itself."""
+    """Whether it is stated in epsilon, once for all time, for what it protects itself: secrets do not add up."""
     terms = one.budget.terms
-    return one.balance is not None and one.balance.epsilon is not None and terms.refresh is None
+    stated = one.balance is not None and one.balance.epsilon is not None
+    return stated and terms.refresh is None and terms.about is None
 
 
 @router.get("/desk")
