@@ -97,7 +97,7 @@ def test_two_candidates_attain_every_test(epsilon):
     assert float(qw.noisy_max(1.0).delta(0.5).upper) == pytest.approx(1 - math.exp(-0.25), rel=1e-12)
 
 
-@pytest.mark.parametrize(("epsilon", "count"), [(1.0, 1), (1.0, 8), (0.2, 30)])
+@pytest.mark.parametrize(("epsilon", "count"), [(1.0, 2), (1.0, 8), (0.2, 30)])
 def test_the_lower_end_is_that_of_candidates_that_trade_places(epsilon, count):
     p, q = permute_and_flip([1.0, 0.0], 2 / epsilon), permute_and_flip([0.0, 1.0], 2 / epsilon)
     truth = (count * qw.pair(p, q)).epsilon(1e-6)
@@ -136,3 +136,23 @@ def test_bad_numbers_are_refused(epsilon):
 def test_it_is_written_and_read():
     loss = 3 * qw.noisy_max(0.5)
     assert loads(dumps(loss)) == loss
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 2.0])
+def test_one_release_is_laplace_noise_from_both_sides(epsilon):
+    """Two candidates attain every test, each by another distance of their scores; composed, that is not known."""
+    scale, loss, same = 2 / epsilon, qw.noisy_max(epsilon), qw.laplace(1.0, epsilon)
+    for at in np.linspace(0.0, epsilon, 7)[:-1]:
+        gaps = np.linspace(-6 * scale, 6 * scale, 4001)  # of the scores, in the first world
+        wins, other = (
+            np.where(u > 0, 1 - np.exp(-abs(u)) / 2, np.exp(-abs(u)) / 2) for u in (gaps / scale, (gaps - 2) / scale)
+        )
+        attained = float(np.max(wins - math.exp(at) * other))
+        found = loss.delta(at)
+        assert found.lower <= attained * (1 + 1e-4)
+        assert attained <= found.upper * (1 + 1e-12)
+        assert found.upper - found.lower <= 1e-9
+    for delta in (0.0, 1e-6, 0.05):
+        assert loss.epsilon(delta).upper == same.epsilon(delta).upper
+        assert loss.epsilon(delta).lower == pytest.approx(same.epsilon(delta).lower, rel=1e-12)
+    assert (2 * loss).epsilon(1e-6).lower < 0.95 * (2 * loss).epsilon(1e-6).upper

@@ -203,6 +203,16 @@ def sandwiched(parts: Sequence[Part]) -> bool:
     return any(part.family.sandwiched for part in parts)
 
 
+def attained(parts: Sequence[Part]) -> bool:
+    """Whether this is one release that attains each test against its pair."""
+    return len(parts) == 1 and parts[0].count == 1 and parts[0].family.attained_once
+
+
+def slackened(parts: Sequence[Part]) -> bool:
+    """Whether what is possible is known up to a slack only: its largest loss is then nobody's."""
+    return any(part.family.sandwiched and part.family.slack > 0 for part in parts)
+
+
 def refined(parts: Sequence[Part], step: float) -> tuple[Part, ...]:
     """Functions that leave their accuracy open, held on a grid of this step."""
     return tuple(Part(part.family.refined(step), part.count) for part in parts)

@@ -190,6 +190,11 @@ class Family(ABC):
         return self.pairs()
 
     @property
+    def attained_once(self) -> bool:
+        """Whether one release attains each single test against `pairs`, by another mechanism each."""
+        return False
+
+    @property
     def slack(self) -> float:
         """How far `optimistic` may lie below what is possible, in type II error, by rounding."""
         return 0.0

@@ -22,18 +22,21 @@ from quiltwork.compose.accountant import both_directions, moments
 from quiltwork.compose.accountant.leave_out import WIDTH, Apart
 from quiltwork.compose.accountant.methods import FEW_RELEASES, METHODS, ORDER, RARE_RATE
 from quiltwork.compose.accountant.refine import refine
+from quiltwork.compose.engines.bounded_range import adaptive_pairs
 from quiltwork.compose.engines.characteristic import FINE, ContourEngine
 from quiltwork.compose.engines.engine import Declined, Engine
 from quiltwork.compose.releases import (
     Counted,
     Known,
     Part,
+    attained,
     directed,
     is_open,
     is_renyi,
     mirrored,
     reveal_everything,
     sandwiched,
+    slackened,
     telling,
 )
 from quiltwork.curves.bracket import Bracket, Quantity
@@ -178,7 +181,7 @@ class Inquiry(ABC):
     def inside(self, parts: Sequence[Part], side: str) -> Ends:
         """Ends of the worse direction; sandwiches and Rényi bounds widen them."""
         found = self.worse(sides(parts, side))
-        if sandwiched(parts):  # both sides of a bracket are composed
+        if sandwiched(parts) and not attained(parts):  # both sides of a bracket are composed
             found = self.loosened(found, sides(parts, side, optimistic=True), _slack(parts))
         return self.with_renyi(found, parts) if any(map(is_renyi, parts)) else found
 
@@ -199,6 +202,7 @@ class Inquiry(ABC):
 
     def certified(self, pairs: Counted) -> Ends:
         """What methods certify in one direction; where that is wide, or all decline, also moments and parts of it."""
+        pairs = (adaptive_pairs(pairs) if self.method is None else None) or pairs
         try:
             found = self.by_methods(pairs)
         except Declined:
@@ -323,7 +327,7 @@ class SmallestEpsilon(Inquiry):
         if parts and zero.any():
             possible = max(_top(pairs)[0] for pairs in sides(parts, side, optimistic=True))
             promised = math.inf if any(map(is_renyi, parts)) else max(_top(pairs)[1] for pairs in sides(parts, side))
-            lower[zero] = min(possible, promised) if not sandwiched(parts) else 0.0
+            lower[zero] = 0.0 if slackened(parts) else promised if attained(parts) else min(possible, promised)
             upper[zero] = promised
         return lower, upper, (delta > 0) & (delta < 1) & bool(parts)
 

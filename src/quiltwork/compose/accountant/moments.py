@@ -17,8 +17,9 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.compose.accountant.cell_moments import log_moment_ends
 from quiltwork.compose.engines.characteristic import ContourEngine, log_peak, nudged
-from quiltwork.compose.releases import Counted, Known, Part, directed, is_renyi, mirrored, sandwiched, telling
+from quiltwork.compose.releases import Counted, Known, Part, directed, is_renyi, mirrored, slackened, telling
 from quiltwork.losses.dominating_pair import Pair
+from quiltwork.losses.families.exponential import AttainedRangePair, BoundedRangePair, worst_range_moment
 from quiltwork.losses.families.mixture import MixturePair
 from quiltwork.losses.families.renyi import Renyi, RenyiFamily
 from quiltwork.losses.families.sampling.fixed_size import SymmetrisedPair
@@ -26,6 +27,7 @@ from quiltwork.losses.transforms.transform import TooCostly
 from quiltwork.numbers.rounding import UNIT
 
 METHOD = "Rényi moments"
+RANGES = (BoundedRangePair, AttainedRangePair)  # whose divergence is the same number from both sides
 COARSE = np.geomspace(1e-4, 1e6, 121)
 NO_TILTS = np.zeros(0)
 NEAR_ONE = 1e-4  # orders so near to 1 are bounded by those this far away
@@ -222,7 +224,8 @@ def renyi_ends(parts: Sequence[Part], side: str, order: float) -> tuple[float, f
     if not parts:
         return 0.0, 0.0
     if order == np.inf:
-        return (max(_tops(parts, side, optimistic=True)) if not sandwiched(parts) else 0.0), max(_tops(parts, side))
+        upper = max(_tops(parts, side))
+        return (0.0 if slackened(parts) else min(max(_tops(parts, side, optimistic=True)), upper)), upper
     lower = max(_divergence(pairs, order, -1) for pairs in _sides(parts, side, optimistic=True))
     if any(map(is_renyi, parts)):
         theta = np.array([max(order - 1.0, NEAR_ONE)])
@@ -278,7 +281,12 @@ def _joined(logs: Sequence[tuple[float, float]], up: bool) -> float:
 
 def _log_moment(pair: Pair, count: int, theta: float, up: bool) -> float:
     """One end of log E_P[e^(theta L)] of `count` releases: from the transform, or from cells where there is none."""
-    engine = ContourEngine.of([(pair, count)])
+    if isinstance(pair, RANGES):
+        value = worst_range_moment(pair.top, theta)
+        room = 16 * UNIT * (abs(value) + abs(theta) * pair.top)
+        return count * (value + room if up else value - room)
+    ranges = isinstance(pair, MixturePair) and any(isinstance(part, RANGES) for _, part in pair.parts)
+    engine = None if ranges else ContourEngine.of([(pair, count)])
     if engine is None and isinstance(pair, MixturePair):
         return count * _joined([(w, _log_moment(part, 1, theta, up)) for w, part in pair.parts], up)
     if engine is None and isinstance(pair, SymmetrisedPair) and theta > 0:

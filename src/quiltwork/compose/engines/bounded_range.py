@@ -17,59 +17,39 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
 from quiltwork.checks import FloatArray
+from quiltwork.compose.engines.discretise import convex
 from quiltwork.compose.engines.engine import Declined, Engine, View
 from quiltwork.compose.engines.listed import ExactEngine
 from quiltwork.compose.releases import Counted, Known
 from quiltwork.curves.curve import Ends
+from quiltwork.losses.dominating_pair import Lattice, Pair
 from quiltwork.losses.families.exponential import AttainedRangePair, BoundedRangePair
+from quiltwork.losses.families.finite import FinitePair
 from quiltwork.numbers.rounding import UNIT
 
 MAX_RELEASES, MAX_RANGE = 200, 50.0  # e^range squared must stay far from overflow
+MAX_REACH = 300.0  # of the total loss of a block
 LATTICE, LEAST_CELLS, MOST_CELLS = 3000, 16, 400  # cells of all releases together, and of one
 ROUNDING = 64 * UNIT
 LEAST = 1e-300
 
 
-class BoundedRangeEngine(Engine):
-    """Copies of one release of bounded range."""
+class Recursion:
+    """D_k on a lattice, from below and from above, k up to `count`."""
 
-    method = "worst adaptive choice"
-    below_pairs = True
-
-    def __init__(self, epsilon: float, count: int, pairs: Counted) -> None:
-        self.range, self.count, self.pairs = epsilon, count, pairs
+    def __init__(self, epsilon: float, count: int) -> None:
+        self.range, self.count = epsilon, count
         self.cells = min(max(LATTICE // count, LEAST_CELLS), MOST_CELLS)
         self.step = epsilon / self.cells
         size = (count + 1) * self.cells
         self.x = np.arange(-size, size + 1) * self.step
-        self.low, self.high = self._composed()
-
-    @classmethod
-    def of(cls, pairs: Counted) -> BoundedRangeEngine | None:
-        """Declines more releases than the recursion is worth, and other pairs."""
-        pair, count = pairs[0]
-        if not isinstance(pair, (BoundedRangePair, AttainedRangePair)) or pair.top > MAX_RANGE:
-            return None
-        return cls(pair.top, count, pairs)
-
-    @property
-    def known(self) -> Known:
-        return Known.of([(BoundedRangePair(self.range), self.count)])
-
-    def _composed(self) -> tuple[FloatArray, FloatArray]:
-        if self.count == 1:
-            low, high = BoundedRangePair(self.range).stick_ends(self.x)
-            return low, np.minimum(high, 1.0)
-        low = -np.expm1(np.minimum(self.x, 0.0))
-        high = low * (1 + 4 * UNIT)
-        low = low * (1 - 4 * UNIT)
-        for _ in range(self.count):
-            low, high = self._lower(low), self._upper(high)
-        return low, np.minimum(high, 1.0)
+        self.none = -np.expm1(np.minimum(self.x, 0.0))  # D_0
 
     def _continued(self, values: FloatArray) -> FloatArray:
         """Beyond the lattice: 1 - e^x on the left, where everything is told apart, and nothing on the right."""
@@ -85,7 +65,7 @@ class BoundedRangeEngine(Engine):
         """p_t, small where t is near eps."""
         return -math.expm1((t - self.cells) * self.step) / -math.expm1(-self.range)
 
-    def _lower(self, values: FloatArray) -> FloatArray:
+    def lower(self, values: FloatArray) -> FloatArray:
         full, best = self._continued(values), np.zeros(values.size)
         for t in range(self.cells + 1):
             near, far = self._shifted(full, t)
@@ -93,7 +73,7 @@ class BoundedRangeEngine(Engine):
             np.maximum(best, chance * near + (1 - chance) * far, out=best)
         return best * (1 - ROUNDING)
 
-    def _upper(self, values: FloatArray) -> FloatArray:
+    def upper(self, values: FloatArray) -> FloatArray:
         full, best = self._continued(values) * (1 + 4 * UNIT), np.zeros(values.size)
         grown = math.exp(self.range)
         e, f = grown / (grown - 1), 1 / (grown - 1)  # p_t = e - f e^t
@@ -118,6 +98,40 @@ class BoundedRangeEngine(Engine):
                 value = np.where(inner, c - 2 * np.sqrt(a * b) + ROUNDING * size * a1, 0.0)
             np.maximum(best, value, out=best)
         return np.minimum(best, 1.0)
+
+
+class BoundedRangeEngine(Engine):
+    """Copies of one release of bounded range."""
+
+    method = "worst adaptive choice"
+    below_pairs = True
+
+    def __init__(self, epsilon: float, count: int, pairs: Counted) -> None:
+        self.range, self.count, self.pairs = epsilon, count, pairs
+        self.lattice = Recursion(epsilon, count)
+        self.x, self.step, self.cells = self.lattice.x, self.lattice.step, self.lattice.cells
+        self.low, self.high = self._composed()
+
+    @classmethod
+    def of(cls, pairs: Counted) -> BoundedRangeEngine | None:
+        """Declines more releases than the recursion is worth, and other pairs."""
+        pair, count = pairs[0]
+        if not isinstance(pair, (BoundedRangePair, AttainedRangePair)) or pair.top > MAX_RANGE:
+            return None
+        return cls(pair.top, count, pairs)
+
+    @property
+    def known(self) -> Known:
+        return Known.of([(BoundedRangePair(self.range), self.count)])
+
+    def _composed(self) -> tuple[FloatArray, FloatArray]:
+        if self.count == 1:
+            low, high = BoundedRangePair(self.range).stick_ends(self.x)
+            return low, np.minimum(high, 1.0)
+        low, high = self.lattice.none * (1 - 4 * UNIT), self.lattice.none * (1 + 4 * UNIT)
+        for _ in range(self.count):
+            low, high = self.lattice.lower(low), self.lattice.upper(high)
+        return low, np.minimum(high, 1.0)
 
     # ---- answers
 
@@ -187,3 +201,62 @@ class BoundedRangeEngine(Engine):
 
     def view(self, theta: float, log_width: float) -> View | None:
         return None
+
+
+# ---- among other releases, and more than the recursion is worth
+
+
+def adaptive_pairs(pairs: Counted) -> Counted | None:
+    """Those of bounded range that tell most, as pairs of what an adaptive analyst gains; None where nothing changes.
+
+    Whoever has seen all other releases chooses best, so that D(x) = E D_k(x - S), S the others' loss: a composition
+    with the pair that has the profile D_k.  Its chords on the lattice lie above D_k.  More than MAX_RELEASES are
+    blocks, each with a D_k of its own.  Releases of other ranges stay the pairs that dominate them.
+    """
+    ranges = [(pair, count) for pair, count in pairs if isinstance(pair, BoundedRangePair) and count > 1]
+    ranges = [(pair, count) for pair, count in ranges if pair.top * min(count, MAX_RELEASES) <= MAX_REACH]
+    if not ranges:
+        return None
+    pair, count = max(ranges, key=lambda one: one[1] * one[0].top ** 2)
+    if len(pairs) == 1 and count <= MAX_RELEASES:
+        return None
+    return [*_blocks(pair.top, count), *((other, n) for other, n in pairs if other is not pair)]
+
+
+@lru_cache(maxsize=16)
+def _blocks(epsilon: float, count: int) -> tuple[tuple[Pair, int], ...]:
+    size = min(count, MAX_RELEASES)
+    (times, rest), lattice = divmod(count, size), Recursion(epsilon, size)
+    values = lattice.none * (1 + 4 * UNIT)
+    found: list[tuple[Pair, int]] = []
+    for told in range(1, size + 1):
+        values = lattice.upper(values)
+        found += [(_pair_of(lattice, values, told), 1)] if told == rest else []
+    return (*found, (_pair_of(lattice, values, size), times))
+
+
+def _pair_of(lattice: Recursion, values: FloatArray, told: int) -> FinitePair:
+    """The pair whose profile is the convex hull of these values on the lattice: D_k is convex in e^x, and below them.
+
+    Its masses are what slopes in e^x differ by: that of loss x under P is the slope to the right of x less that to the
+    left, times e^x.
+    """
+    reach = min((told + 1) * lattice.cells, lattice.x.size // 2)
+    inside = slice(lattice.x.size // 2 - reach, lattice.x.size // 2 + reach + 1)
+    x, high = lattice.x[inside], np.minimum(values[inside], 1.0)
+    right = np.append(np.diff(high) / math.expm1(lattice.step), 0.0)  # nothing is left at the last loss
+    left = np.append(-math.exp(float(x[0])), np.diff(high) / -math.expm1(-lattice.step))
+    rounding = 8 * UNIT * (high + np.append(high[0], high[:-1])) / -math.expm1(-lattice.step)
+    p = np.maximum(convex(right - left, lattice.step), 0.0) + rounding
+    live = np.flatnonzero(p > LEAST)
+    losses, p = x[live], p[live]
+    step, first = Fraction(lattice.range) / lattice.cells, int(live[0]) - reach
+    indices = live - live[0]
+    return FinitePair(
+        losses,
+        p,
+        p * np.exp(-losses),
+        lattice=Lattice(first * step, step, indices, p),
+        relative=ROUNDING,
+        loss_error=8 * UNIT * float(np.abs(losses).max()),
+    )

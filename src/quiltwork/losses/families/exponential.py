@@ -6,6 +6,11 @@ Its privacy loss has the density e^(l/2) / (4 sinh(eps/2)) on [-eps, eps] under 
 atoms.  Composed, f is only a bound; what adaptive releases of range eps can reach is computed by the recursion of
 compose/engines/bounded_range.py, and B_(eps/2), randomized response at eps/2, is always among them.
 
+Rényi divergences are those of the worst B_t: E_Q phi(X) is largest for two outcomes, whatever convex phi, divergences
+add up on adaptive paths, and the same t attains them each time.  With y = e^t and w = e^(-theta eps)
+
+    E_P e^(theta L) = y^theta (e^eps - w - (1 - w) y) / (e^eps - 1),  worst at (1 + theta)(1 - w) y = theta (e^eps - w).
+
 Noisy max with Gumbel noise is the exponential mechanism; with exponential or Laplace noise it is `noisy_max`.
 
 Reference: theory/sampling.md section 2; Dong, Durfee and Rogers 2020.
@@ -14,6 +19,7 @@ Reference: theory/sampling.md section 2; Dong, Durfee and Rogers 2020.
 from __future__ import annotations
 
 import math
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import ClassVar
 
@@ -29,6 +35,8 @@ from quiltwork.losses.family import POSITIVE, Costs, Family, parameter
 from quiltwork.losses.transforms.transform import EllipseBound, Nodes, PanelTransform, Transform, panel_rule
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.numbers.stated import times, typed
+
+DIGITS = 60
 
 
 class BoundedRangePair(Pair):
@@ -135,6 +143,15 @@ class AttainedRangePair(Pair):
 
     def transform(self, count: int) -> Transform | None:
         return self.response.transform(count)
+
+
+def worst_range_moment(epsilon: float, theta: float) -> float:
+    """log E_P e^(theta L) of the two outcomes with the largest Rényi divergence of order 1 + theta > 0, theta not 0."""
+    with localcontext(prec=DIGITS, Emin=-(10**17), Emax=10**17):
+        tilt, grown = Decimal(theta), Decimal(epsilon).exp()
+        faded = (-tilt * Decimal(epsilon)).exp()
+        y = tilt * (grown - faded) / ((1 + tilt) * (1 - faded))
+        return float(tilt * y.ln() + ((grown - faded - (1 - faded) * y) / (grown - 1)).ln())
 
 
 @attrs.frozen

@@ -52,6 +52,10 @@ class NoisyMax(Family):
     def sandwiched(self) -> bool:
         return True
 
+    @property
+    def attained_once(self) -> bool:
+        return True
+
     def optimistic(self) -> dict[str, Pair]:
         """Two candidates that trade places: log(2 e^(epsilon/2) - 1) = epsilon/2 + log(2 - e^(-epsilon/2))."""
         half = self.epsilon / 2
