@@ -132,7 +132,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(InvalidParameter, match="can be read"):
         from_csv(tmp_path, 1)
     (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00\x80")
-    with pytest.raises(InvalidParameter, match="line 1.: this is not UTF-8 text"):
+    with pytest.raises(InvalidParameter, match=r"line 1.: this is not UTF-8 text"):
         from_csv(tmp_path / "binary.csv", 1)
     for suffix in ("npy", "npz"):
         (tmp_path / f"words.{suffix}").write_text("words")
