@@ -39,6 +39,12 @@ def test_bad_input():
     one_line(done.stderr)
 
 
+def test_the_module_gives_the_same_exit_codes():
+    asked = [sys.executable, "-m", "quiltwork", "account"]
+    for plan, code in ((TOO_MUCH, 1), ("nothing.yaml", 2)):
+        assert subprocess.run([*asked, plan], capture_output=True, check=False).returncode == code
+
+
 def test_a_closed_pipe_is_no_error():
     command = shlex.join([sys.executable, "-c", MAIN.format(after="pass"), "account", TOO_MUCH])
     done = subprocess.run(f"{command} | head -1", shell=True, capture_output=True, check=False, text=True)

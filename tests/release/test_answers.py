@@ -147,5 +147,5 @@ def test_duckdb_and_spark_agree_to_the_last_bit(tmp_path):
             got = totals(
                 engine, tmp_path / "rows.parquet", plan.table, plan.neighbors, plan.statistics, lambda *_: None
             )
-        found.append({name: (one.labels, one.count, one.sum, one.histograms) for name, one in got.items()})
+        found.append({name: (one.labels, one.count, one.sum, one.histograms, one.squares) for name, one in got.items()})
     assert found[0] == found[1]

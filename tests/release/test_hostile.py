@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from tests.data.services import need_spark
 
 import quiltwork as qw
 from quiltwork import noise
 from quiltwork.data.engines.engine import Engine
-from quiltwork.errors import QuiltworkError
+from quiltwork.errors import InvalidParameter, QuiltworkError
 from quiltwork.release.scan import totals
 from quiltwork.tables.statistics.intervals import gaussian_mean, laplace_mean
 
@@ -31,7 +32,10 @@ def numbers():
 
 SECRET = "Alice 1234"
 FAR = [10**40, -(10**40), math.inf, -math.inf, math.nan, Decimal("1e999"), Decimal("NaN")]
-RARE = [SECRET, *FAR, b"\xff", [1], {}, "\ud800"]
+RARE = [
+    SECRET, *FAR, b"\xff", [1], {}, "\ud800", pd.NA, np.array([1, 2]), Decimal("sNaN"), 10**5000,
+    datetime.datetime(1, 1, 1, tzinfo=datetime.timezone(datetime.timedelta(hours=14))),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", [dict, pd.DataFrame])
@@ -60,7 +64,8 @@ def test_objects_among_others_are_no_error_and_change_no_other(kind, column):
         objects = {}
         for name, values in rows.items():
             objects[name] = np.empty(len(values), dtype=object)
-            objects[name][:] = values
+            for place, value in enumerate(values):
+                objects[name][place] = value
         return kind(rows) if kind is dict else kind(objects, dtype=object)
 
     without, beside = counted(plan, columns([])), counted(plan, columns(RARE))
@@ -88,6 +93,31 @@ def test_no_moment_is_too_far(unit, zone):
     found = counted(plan, pa.table({"day": moments}))["c"]
     assert dict(zip(found.labels, found.count, strict=True))[("2026-02",)] == 1
     assert sum(found.count) == 4
+
+
+def test_the_type_of_large_numbers_without_a_sign_does_not_tell_how_large_they_are():
+    plan = qw.Plan(qw.Table(day=qw.Date("2026-01-01", "2026-12-31")), qw.add_remove()).count("n", noise=ONE)
+    plan.count("d", by=plan.table.day.months(), noise=ONE)
+    told = []
+    for least in (1, 2**63):
+        with pytest.raises(InvalidParameter) as caught:
+            counted(plan, pa.table({"day": pa.array([least], pa.uint64())}))
+        told.append(str(caught.value))
+    assert told[0] == told[1]
+
+
+def test_categories_do_not_choose_how_others_are_read():
+    """The type of a pandas category follows from which values there are."""
+    for values in ([1.0, 2.0], [1.0, 2.0, SECRET]):
+        plan = qw.Plan(qw.Table(person=qw.Id()), qw.user("person", 1)).count("n", noise=ONE)
+        assert counted(plan, pd.DataFrame({"person": pd.Categorical(values)}))["n"].count == [len(values)]
+
+
+@pytest.mark.parametrize("kind", [pa.list_(pa.string()), pa.binary(), pa.timestamp("us"), pa.struct({"a": pa.int64()})])
+def test_persons_of_a_type_in_which_two_may_be_written_alike_are_refused(kind):
+    plan = qw.Plan(qw.Table(person=qw.Id()), qw.user("person", 1)).count("n", noise=ONE)
+    with pytest.raises(InvalidParameter, match="person"):
+        counted(plan, pa.table({"person": pa.array([None], kind)}))
 
 
 def test_large_numbers_without_a_sign_are_clamped():
@@ -159,6 +189,22 @@ def test_no_row_of_a_text_file_chooses_how_the_others_are_read(row, tmp_path):
         with Engine.open() as engine:
             read.append(engine.fetch(engine.csv([str(path)])).to_pydict()["x"][-3:])
     assert read[0] == read[1] == ["2", "3 # three", "#4"]
+
+
+def test_spark_does_not_log_a_row_that_it_cannot_read(tmp_path, capfd):
+    """And an empty table of lists is one of no rows, as on DuckDB."""
+    need_spark()
+    (tmp_path / "rows.csv").write_text(f"person,x\n{SECRET},1\nBob,2,3\n")
+    t = qw.Table(tags=qw.SubsetOf(["x", "y"], 2))
+    tags = qw.Plan(t, qw.add_remove()).count("n", by=t.tags, noise=ONE)
+    with Engine.open("spark://local[2]") as engine:
+        nobody = pa.table({"tags": pa.array([], pa.list_(pa.string()))})
+        assert totals(engine, nobody, t, tags.neighbors, tags.statistics, lambda *_: None)["n"].count == [0, 0]
+        with pytest.raises(QuiltworkError) as caught:
+            refused().release(tmp_path / "rows.csv", engine=engine)
+    told = "".join(capfd.readouterr()) + str(caught.value)
+    assert "Alice" not in told
+    assert "Bob" not in told
 
 
 # ---- intervals of means: of many records they are narrow

@@ -24,8 +24,11 @@ FARTHEST = 100_000 * 366 * 86_400  # seconds from 1970 to the last moment that i
 KINDS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".csv.gz": "csv"}
 
 
-def opened(engine: Engine, source: Any, columns: Sequence[str]) -> tuple[Any, bool]:
-    """The source as an ibis table that has the columns, and whether all it holds is text."""
+def opened(engine: Engine, source: Any, columns: Sequence[str], *, narrow: bool = True) -> tuple[Any, bool]:
+    """The source as an ibis table that has the columns, and whether all it holds is text.
+
+    `narrow`: numbers of 64 bits without a sign are signed ones where all of them fit, which is told by their type.
+    """
     if isinstance(source, (str, os.PathLike)) or _is_list_of_paths(source):
         kind, paths = files(source)
         read = {"parquet": engine.parquet, "csv": engine.csv}[kind]
@@ -33,7 +36,7 @@ def opened(engine: Engine, source: Any, columns: Sequence[str]) -> tuple[Any, bo
     elif isinstance(source, optional.ibis().Table):
         kind, table = "ibis", _own(engine, source)
     else:
-        kind, table = "arrow", engine.arrow(_arrow(source, columns))
+        kind, table = "arrow", engine.arrow(_arrow(source, columns, narrow=narrow))
     present(columns, table.columns)
     return table, kind == "csv"
 
@@ -117,7 +120,7 @@ def _own(engine: Engine, table: Any) -> Any:
     return table
 
 
-def _arrow(source: Any, columns: Sequence[str]) -> Any:
+def _arrow(source: Any, columns: Sequence[str], *, narrow: bool) -> Any:
     """Only the columns that are needed, as Arrow."""
     arrow = optional.pyarrow()
     pandas = sys.modules.get("pandas")  # a pandas frame cannot exist unless its library is loaded
@@ -133,12 +136,12 @@ def _arrow(source: Any, columns: Sequence[str]) -> Any:
         else:
             raise InvalidParameter("source", source, ALLOWED)
         present(columns, table.column_names)
-        return _plain(table.select(list(dict.fromkeys(columns))))
+        return _plain(table.select(list(dict.fromkeys(columns))), narrow=narrow)
     except (arrow.ArrowException, TypeError, OverflowError) as error:
         raise InvalidParameter("source", type(source).__name__, ALLOWED, str(error).splitlines()[0]) from error
 
 
-def _plain(table: Any) -> Any:
+def _plain(table: Any, *, narrow: bool = True) -> Any:
     """Types that both engines know: categories as their values, unsigned numbers as signed ones, nothing as numbers.
 
     No value is an error: where numbers of 64 bits without a sign do not fit they are decimals, and moments too far for
@@ -151,10 +154,14 @@ def _plain(table: Any) -> Any:
             kind = kind.value_type
             column = column.cast(kind)
         if arrow.types.is_uint64(kind):
-            fits = (imported("pyarrow.compute", "pyarrow", "data").max(column).as_py() or 0) < 2**63
+            fits = narrow and (imported("pyarrow.compute", "pyarrow", "data").max(column).as_py() or 0) < 2**63
             column = column.cast(arrow.int64() if fits else arrow.decimal128(20, 0))
         elif arrow.types.is_unsigned_integer(kind) or arrow.types.is_null(kind):
             column = column.cast(arrow.int64())
+        elif arrow.types.is_float16(kind):
+            column = column.cast(arrow.float32())
+        elif arrow.types.is_decimal256(kind):
+            column = column.cast(arrow.string())  # neither engine has so many digits
         elif arrow.types.is_timestamp(kind) and kind.unit != "us":
             column = _microseconds(column, kind)
         if column.type != field.type:

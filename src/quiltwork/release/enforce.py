@@ -28,6 +28,7 @@ from quiltwork.tables.schema.table import Table
 
 NUMBER = r"^\s*[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]{1,3})?\s*$"
 DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ].*)?$"
+KEYS = ("string", "integer", "uuid", "decimal", "date", "boolean")  # types of persons
 SEPARATOR = "|"  # between the members of a set that is written as text
 Expression = Any
 
@@ -69,11 +70,16 @@ def _value(engine: Engine, raw: Expression, name: str, column: Column, neighbors
         return _day(raw, name, column)
     if isinstance(column, SubsetOf):
         return _set(raw, name, column)
-    if raw.type().is_floating():
-        raise InvalidParameter(
-            f"column {name!r}", str(raw.type()), "texts, whole numbers or UUIDs", "floats merge keys"
-        )
-    return identifier(raw)
+    return identifier(_person(raw, name))
+
+
+def _person(raw: Expression, name: str) -> Expression:
+    """Values of a type in which two that differ are never written alike: else two persons would be cut as one."""
+    kind = raw.type()
+    if not any(getattr(kind, f"is_{one}")() for one in KEYS):
+        hint = "floats merge keys" if kind.is_floating() else "cast the column first"
+        raise InvalidParameter(f"column {name!r}", str(kind), "texts, whole numbers or UUIDs", hint)
+    return raw
 
 
 def identifier(raw: Expression) -> Expression:

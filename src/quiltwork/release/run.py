@@ -101,7 +101,7 @@ def carried_out(
                 told(stages.index(name), len(stages), name)
 
         stage("opening")
-        with _engine(engine) as opened:
+        with _engine(engine) as opened, opened.unlogged():
             if ledger is not None:
                 stage("paying")
                 key = uuid.uuid4().hex if key is None else key  # without one every call is a release of its own

@@ -137,7 +137,7 @@ def _raw(engine: Engine, source: Any, table: Table, names: frozenset[str]) -> Ex
     wanted = sorted(names) or list(table.columns)[:1]
     source = _named(engine, source)
     try:
-        return opened(engine, typed(source, table, wanted), wanted)[0]
+        return opened(engine, typed(source, table, wanted), wanted, narrow=False)[0]
     except InvalidParameter as error:
         if error.name != "column" or not isinstance(source, (str, os.PathLike, list, tuple)):
             raise

@@ -51,16 +51,23 @@ def _column(values: Any, column: Column) -> Any:
     if kind is None and (hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__")):
         return values
     if getattr(kind, "name", "object") == "category":
-        kind = kind.categories.dtype
-        values = values.astype(kind)
+        kind, values = None, list(values)  # the type of the categories follows from which values there are
     if kind is not None and (getattr(kind, "name", "object") != "object" or getattr(kind, "kind", "O") != "O"):
         return values  # a type of its own
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise InvalidParameter("source", f"a column of type {type(values).__name__}", "columns with one value a row")
     arrow = pyarrow()
     convert, name = _conversion(column)
-    found = [convert(one) for one in values]
+    found = [_total(convert, one) for one in values]
     return arrow.array(found, type=getattr(arrow, name)() if name else arrow.list_(arrow.string()))
+
+
+def _total(convert: Callable[[Any], Any], value: Any) -> Any:
+    """None for every object that is not what the column holds, whatever it does when it is asked."""
+    try:
+        return convert(value)
+    except Exception:  # an error would tell that there is such an object: arrays, NA, numbers too long to be written
+        return None
 
 
 def _conversion(column: Column) -> tuple[Callable[[Any], Any], str]:
@@ -87,7 +94,7 @@ def _text(value: Any) -> str | None:
         value = int(value)
     if isinstance(value, bytes):
         return value.hex()
-    return str(value).encode("utf-8", "replace").decode()
+    return str(value).encode().decode()  # half a letter is no text, and would be another person's question mark
 
 
 def _exact(value: Any) -> Any:

@@ -71,6 +71,12 @@ def pyspark_sql() -> Any:
         return imported("pyspark.sql", "pyspark", "spark")
 
 
+def spark_types() -> Any:
+    """Spark's types of Arrow's."""
+    with calm():
+        return imported("pyspark.sql.pandas.types", "pyspark", "spark")
+
+
 def spark_backend() -> Any:
     """The Spark backend of ibis."""
     with calm():
@@ -197,6 +203,11 @@ class Engine(ABC):
     def distrust_statistics(self) -> None:
         """From now on every value is looked at, whatever the statistics in a file claim about its values."""
         return None
+
+    @contextlib.contextmanager
+    def unlogged(self) -> Iterator[None]:
+        """Without a log, in which an engine may quote values; silent from then on when what is done here fails."""
+        yield
 
     @abstractmethod
     def kept(self, table: Any) -> Any:

@@ -13,7 +13,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +62,15 @@ class SparkEngine(Engine):
         """The SparkSession behind the connection."""
         return self.connection.raw_sql("SELECT 1").sparkSession
 
+    @contextlib.contextmanager
+    def unlogged(self) -> Iterator[None]:
+        """Spark writes rows that it cannot read into its log; of tasks that end after a failure, too."""
+        context = self.session.sparkContext
+        level = context._jvm.org.apache.logging.log4j.LogManager.getRootLogger().getLevel().toString()
+        context.setLogLevel("OFF")
+        yield
+        context.setLogLevel(level)
+
     def kept(self, table: Any) -> Any:
         """A cached table, in memory or on the disks of the workers."""
         frame = self.connection.raw_sql(self.connection.compile(table)).cache()
@@ -73,8 +82,11 @@ class SparkEngine(Engine):
         return self.connection.raw_sql(self.connection.compile(expression)).toArrow()
 
     def arrow(self, table: Any) -> Any:
-        """A table that is in memory."""
-        return self._named(self.session.createDataFrame(table))
+        """A table that is in memory; Spark's own reader fails on lists where there is no row."""
+        if table.num_rows:
+            return self._named(self.session.createDataFrame(table))
+        schema = optional.spark_types().from_arrow_schema(table.schema)
+        return self._named(self.session.createDataFrame([], schema))
 
     def parquet(self, paths: Sequence[str]) -> Any:
         return self._named(self.session.read.parquet(*map(_literal, paths)))
