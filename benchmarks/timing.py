@@ -19,6 +19,7 @@ from benchmarks.beside.limits import GIGABYTES, TooSlow, limited
 
 PATIENCE = 12.0  # seconds that one call may take over all its repeats; what takes longer runs once
 SHORT, MOST = 0.01, 20  # calls under this many seconds are timed in batches of about that length, of so many at most
+LOADING = 0.5  # seconds of a first call, up to which a second one says how long a batch shall be
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +55,11 @@ def interleaved(
     with undisturbed():
         first = {name: _once(call, limit) for name, call in calls.items()}
         turns = {name: min(repeats, int(patience / timing.seconds)) for name, timing in first.items()}
-        batches = {name: max(1, min(MOST, int(SHORT / timing.seconds))) for name, timing in first.items()}
+        # what the first call loads is not what a call takes
+        warm = {
+            name: _once(calls[name], limit) if timing.seconds < LOADING else timing for name, timing in first.items()
+        }
+        batches = {name: max(1, min(MOST, int(SHORT / timing.seconds))) for name, timing in warm.items()}
         seconds: dict[str, list[float]] = {name: [] for name in calls}
         for turn in range(repeats):
             for name, call in calls.items():

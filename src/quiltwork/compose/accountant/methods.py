@@ -14,10 +14,10 @@ from functools import partial
 import attrs
 
 from quiltwork.compose.engines.bounded_range import MAX_RELEASES, BoundedRangeEngine
-from quiltwork.compose.engines.characteristic import ContourEngine
+from quiltwork.compose.engines.characteristic import ContourEngine, LadderEngine
 from quiltwork.compose.engines.closed import GaussianEngine, SingleEngine
 from quiltwork.compose.engines.engine import Engine
-from quiltwork.compose.engines.grid import GridEngine
+from quiltwork.compose.engines.grid import GridEngine, OneGridEngine
 from quiltwork.compose.engines.jumps.engine import SELDOM, JumpContourEngine
 from quiltwork.compose.engines.lattice import LatticeEngine
 from quiltwork.compose.engines.listed import ExactEngine
@@ -30,10 +30,12 @@ from quiltwork.losses.families.discrete import DiscreteGaussianPair
 from quiltwork.losses.families.exponential import AttainedRangePair, BoundedRangePair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.gaussian import GaussianPair
+from quiltwork.losses.families.laplace import LaplacePair
 from quiltwork.losses.families.poisson import PoissonPair
 from quiltwork.losses.families.sampling.random_allocation import AllocationPair
 
 RARE_RATE, FEW_RELEASES = 0.05, 50  # sampling rates and releases for which grids at a low tilt go first
+GRID_RELEASES = 1000  # of noise with atoms, up to which a grid is faster than smoothing
 FEW_VALUES, MANY_VALUES = 20_000, 2_000_000  # of a finite loss: listed at once, or when faster methods stay too wide
 
 
@@ -72,6 +74,9 @@ ORDER = (
     Method("grid", partial(GentleGridEngine, cut=USUAL_CUT), rare=True),
     Method("grid", JumpEngine, rare=True),
     Method("grid", partial(GentleGridEngine, cut=SMALL_CUT), rare=True),
+    # one epsilon of noise with atoms: without smoothing, or on a grid that has them
+    Method("characteristic function", LadderEngine.of, of=LaplacePair, max_kinds=1),
+    Method("grid", OneGridEngine, of=LaplacePair, max_kinds=1, max_releases=GRID_RELEASES),
     Method("characteristic function", ContourEngine.of),
     Method("characteristic function", partial(JumpContourEngine.of, least=SELDOM), of=PoissonPair, max_kinds=1),
     Method("exact atoms", partial(ExactEngine.of, most=MANY_VALUES), of=FinitePair),

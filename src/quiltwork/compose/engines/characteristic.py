@@ -19,13 +19,13 @@ Reference: theory/engine.md section 2 (contour); the smoothing replaces its sect
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.special import erfcx
 
 from quiltwork.checks import FloatArray
-from quiltwork.compose.engines.engine import Declined, View
+from quiltwork.compose.engines.engine import Declined, Engine, View
 from quiltwork.compose.engines.views.contour import (
     MOMENTS_ROOM,
     Contour,
@@ -184,20 +184,27 @@ class ContourEngine(ViewEngine):
         return np.minimum(bound, 1.0)
 
     def epsilon(self, delta: FloatArray, rtol: float) -> Ends:
-        found = None
-        if delta.size == 1 and not self.known.reveal[1]:
-            try:
-                found = self._by_ladder(float(delta[0]))
-            except (TooCostly, OverflowError, FloatingPointError):
-                found = None
-        if found is not None and found[1] - found[0] <= min(rtol, FINE) * found[1]:
-            return Ends(np.array([found[0]]), np.array([found[1]]), self.method)
+        found = self._on_line(delta, rtol)
+        if found is not None:
+            return found
         if delta.size == 1 and rtol > FINE:
             try:
                 return super().epsilon(delta, FINE)
             except (Declined, TooCostly, OverflowError):
                 pass  # too many frequencies
         return super().epsilon(delta, rtol)
+
+    def _on_line(self, delta: FloatArray, rtol: float) -> Ends | None:
+        """One epsilon from a ladder, where that is narrow enough."""
+        if delta.size > 1 or self.known.reveal[1]:
+            return None
+        try:
+            found = self._by_ladder(float(delta[0]))
+        except (TooCostly, OverflowError, FloatingPointError):
+            return None
+        if found is None or not found[1] - found[0] <= min(rtol, FINE) * found[1]:
+            return None
+        return Ends(np.array([found[0]]), np.array([found[1]]), self.method)
 
     def _by_ladder(self, delta: float) -> tuple[float, float] | None:
         """Ends of epsilon from one ladder of tilts and one line, a second one where the first was aimed badly."""
@@ -308,6 +315,22 @@ class ContourEngine(ViewEngine):
         transforms = self.transforms if not mu else [*self.transforms, GaussianPair(mu).transform(1)]
         found = spectrum_of(transforms, contour.theta, u)
         return None if found is None else view_of(contour, found, u)
+
+
+class LadderEngine(ContourEngine):
+    """One epsilon on the line that a ladder aims, without smoothing; nothing else."""
+
+    def epsilon(self, delta: FloatArray, rtol: float) -> Ends:
+        found = self._on_line(delta, rtol)
+        if found is None:
+            raise Declined
+        return found
+
+    def delta(self, epsilon: FloatArray, rtol: float) -> Ends:
+        raise Declined
+
+    def beta(self, alpha: FloatArray, mirror: Callable[[], Engine]) -> Ends:
+        raise Declined
 
 
 def spectrum_of(transforms: Sequence[Transform], theta: float, frequencies: FloatArray) -> Spectrum | None:

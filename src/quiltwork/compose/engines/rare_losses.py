@@ -66,7 +66,7 @@ class Crowd:
     def __call__(self, epsilon: FloatArray) -> FloatArray:
         """D where epsilon is above `left`."""
         if self.law is None:
-            return np.maximum(-np.expm1(epsilon), 0.0)
+            return -np.expm1(np.minimum(epsilon, 0.0))
         with np.errstate(over="ignore"):
             found = np.exp(self.law.logs(epsilon, self.side))
         found[np.isnan(found)] = self.mass if self.side > 0 else 0.0
