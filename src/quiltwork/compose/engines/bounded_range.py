@@ -35,6 +35,7 @@ from quiltwork.numbers.rounding import UNIT
 
 MAX_RELEASES, MAX_RANGE = 200, 50.0  # e^range squared must stay far from overflow
 MAX_REACH = 300.0  # of the total loss of a block
+COARSE, SIZES = 1000, (3, 8, 32, 100, MAX_RELEASES)  # cells of a block in all, and the blocks that are computed
 LATTICE, LEAST_CELLS, MOST_CELLS = 3000, 16, 400  # cells of all releases together, and of one
 ROUNDING = 64 * UNIT
 LEAST = 1e-300
@@ -43,9 +44,9 @@ LEAST = 1e-300
 class Recursion:
     """D_k on a lattice, from below and from above, k up to `count`."""
 
-    def __init__(self, epsilon: float, count: int) -> None:
+    def __init__(self, epsilon: float, count: int, lattice: int) -> None:
         self.range, self.count = epsilon, count
-        self.cells = min(max(LATTICE // count, LEAST_CELLS), MOST_CELLS)
+        self.cells = min(max(lattice // count, LEAST_CELLS), MOST_CELLS)
         self.step = epsilon / self.cells
         size = (count + 1) * self.cells
         self.x = np.arange(-size, size + 1) * self.step
@@ -108,7 +109,7 @@ class BoundedRangeEngine(Engine):
 
     def __init__(self, epsilon: float, count: int, pairs: Counted) -> None:
         self.range, self.count, self.pairs = epsilon, count, pairs
-        self.lattice = Recursion(epsilon, count)
+        self.lattice = Recursion(epsilon, count, LATTICE)
         self.x, self.step, self.cells = self.lattice.x, self.lattice.step, self.lattice.cells
         self.low, self.high = self._composed()
 
@@ -226,13 +227,20 @@ def adaptive_pairs(pairs: Counted) -> Counted | None:
 @lru_cache(maxsize=16)
 def _blocks(epsilon: float, count: int) -> tuple[tuple[Pair, int], ...]:
     size = min(count, MAX_RELEASES)
-    (times, rest), lattice = divmod(count, size), Recursion(epsilon, size)
-    values = lattice.none * (1 + 4 * UNIT)
-    found: list[tuple[Pair, int]] = []
-    for told in range(1, size + 1):
-        values = lattice.upper(values)
-        found += [(_pair_of(lattice, values, told), 1)] if told == rest else []
-    return (*found, (_pair_of(lattice, values, size), times))
+    times, rest = divmod(count, size)
+    lattice, values = _all_up_to(epsilon, next(most for most in SIZES if most >= size))
+    found: list[tuple[Pair, int]] = [(_pair_of(lattice, values[rest], rest), 1)] if rest else []
+    return (*found, (_pair_of(lattice, values[size], size), times))
+
+
+@lru_cache(maxsize=4)
+def _all_up_to(epsilon: float, size: int) -> tuple[Recursion, list[FloatArray]]:
+    """D_0, D_1, ... from above, for compositions that grow one by one."""
+    lattice = Recursion(epsilon, size, COARSE)
+    values = [lattice.none * (1 + 4 * UNIT)]
+    for _ in range(size):
+        values.append(lattice.upper(values[-1]))
+    return lattice, values
 
 
 def _pair_of(lattice: Recursion, values: FloatArray, told: int) -> FinitePair:
