@@ -96,10 +96,10 @@ ACTS: dict[str, tuple[str, Callable[[World], Any], Act]] = {  # what it needs, w
     "spend_many": (SPEND, World.budget, lambda it, x: it.spend_many([(x, qw.pure(0.25))], together=True)),
     "reserve": (SPEND, World.budget, lambda it, x: it.reserve(x, qw.pure(0.25), lease=60)),
     "run": (SPEND, World.budget, lambda it, x: it.run(x, qw.pure(0.25), lambda: 1)),
-    "start": (SPEND, World.reserved, lambda it, x: it.start(x)),
-    "settle": (SPEND, lambda world: world.reserved(started=True), lambda it, x: it.settle(x)),
-    "refund": (SPEND, World.reserved, lambda it, x: it.refund(x)),
-    "keep_result": (SPEND, World.paid, lambda it, x: it.keep_result(x, "k", qw.pure(0.25))),
+    "start": (OWN, World.reserved, lambda it, x: it.start(x)),
+    "settle": (OWN, lambda world: world.reserved(started=True), lambda it, x: it.settle(x)),
+    "refund": (OWN, World.reserved, lambda it, x: it.refund(x)),
+    "keep_result": (OWN, World.paid, lambda it, x: it.keep_result(x, "k", qw.pure(0.25))),
     "session": (READ, World.by_days, lambda it, x: it.session(*x)),
     "result": (READ, World.paid, lambda it, x: it.result(x, "k")),
     "budget": (READ, World.budget, lambda it, x: it.budget(x)),
@@ -236,6 +236,33 @@ def test_principals_are_listed(world: World) -> None:
     assert len({one.identity for one in found.values()}) == len(found)
 
 
+def test_who_reserved_goes_on_and_no_other_spender_does(world: World) -> None:
+    """Else one job starts, or gives back, what another is about to run on."""
+    name, spender = world.budget(), world.hands["spender"]
+    held = [spender.reserve(name, qw.pure(0.25), lease=60).seq for _ in range(3)]
+    other = world.nobody.sign_in(world.admin.admit("neighbour", "spender"))
+    for act in (other.start, other.refund):
+        with pytest.raises(AccessDenied, match="'spender' who holds it"):
+            act(held[0])
+    spender.start(held[0])
+    with pytest.raises(AccessDenied):
+        other.settle(held[0])
+    spender.settle(held[0])
+    spender.refund(held[1])
+    world.hands["owner"].refund(held[2])
+    assert world.admin.verify().holds
+
+
+def test_numbers_are_kept_by_whoever_paid(world: World) -> None:
+    """The first ones stay: nobody else may put them there."""
+    name, spender = world.budget(), world.hands["spender"]
+    spender.spend(name, qw.pure(0.25), key="k")
+    other = world.nobody.sign_in(world.admin.admit("neighbour", "spender"))
+    with pytest.raises(AccessDenied):
+        other.keep_result(name, "k", qw.pure(0.5))
+    assert spender.keep_result(name, "k", qw.pure(0.25)) == qw.pure(0.25)
+
+
 def test_another_principals_key_is_not_answered(world: World) -> None:
     """Two people under one key would both believe that they were granted the release."""
     name = world.budget()
@@ -281,11 +308,11 @@ def test_a_denial_spends_no_lease(world: World) -> None:
     held = world.reserved()
     with pytest.raises(AccessDenied):
         world.hands["viewer"].start(held)
-    world.hands["spender"].start(held)
+    world.hands["owner"].start(held)
     with pytest.raises(AccessDenied):
         world.hands["viewer"].settle(held)
     with pytest.raises(AlreadyRun):
-        world.hands["spender"].refund(held)
+        world.hands["owner"].refund(held)
 
 
 def test_only_admins_change_the_key(world: World, tmp_path: Path) -> None:

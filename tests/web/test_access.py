@@ -75,12 +75,26 @@ def test_a_replaced_token_ends_the_old_one(url, people):
         assert client.get("/api/me", headers=bearer(fresh)).json()["name"] == "viewer"
 
 
-def test_guessing_tokens_is_slow_and_leaves_few_traces(url, people):
-    _, admin = people
+def test_guessing_tokens_is_slow_and_leaves_no_entry(url, people):
+    tokens, admin = people
+    before = sum(1 for _ in admin.history())
     with client_for(url, sign_ins=Rate(0.01, 3)) as client:
         codes = [client.get("/api/me", headers=bearer(f"{UNKNOWN[:-2]}{n:02d}")).status_code for n in range(8)]
+        counted = client.get("/metrics", headers=bearer(tokens["viewer"])).text
     assert codes == [401] * 3 + [429] * 5
-    assert sum(entry.kind == "denied" for entry in admin.history()) == 3
+    assert sum(1 for _ in admin.history()) == before
+    assert 'quiltwork_denials_total{reason="token"} 3' in counted
+
+
+def test_a_token_that_was_ended_is_written_down(url, people):
+    """It was somebody's: the officer wants to know."""
+    tokens, admin = people
+    admin.revoke("viewer")
+    with client_for(url) as client:
+        assert client.get("/api/me", headers=bearer(tokens["viewer"])).status_code == 401
+    assert [entry.content["why"] for entry in admin.history() if entry.kind == "denied"] == [
+        "the token of 'viewer' was revoked"
+    ]
 
 
 def test_words_that_are_no_token_leave_no_trace(url, people):

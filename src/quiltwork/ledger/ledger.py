@@ -343,9 +343,9 @@ class Ledger:
     def would_exceed(
         self, name: str, loss: Any = None, *, release: str | None = None, times: int = 1, blocks: Any = None
     ) -> bool:
-        """Whether such a spend would be refused now, for its cost or because the budget is not open."""
+        """Whether such a spend would be refused now, for its cost or a quota, or because the budget is not open."""
         asked = self._request(name, "read", loss, release, times, blocks)
-        return self._session.read(lambda book, now: spending.exceeds(book, now, asked))
+        return self._session.read(lambda book, now: spending.exceeds(book, now, asked, self._session.name))
 
     def forecast(self, name: str, loss: Any = None, *, release: str | None = None, blocks: Any = None) -> Forecast:
         """How many more of this release fit."""

@@ -45,6 +45,7 @@ from quiltwork.ledger.store.writer import Writer
 
 KEY_VARIABLE = "QUILTWORK_LEDGER_KEY"
 MOST_LAST = 100_000  # entries that are read in one view
+NOT_KNOWN = "the token is not known"
 KeyFile = str | os.PathLike[str]
 Result = TypeVar("Result")
 
@@ -80,15 +81,19 @@ class Session:
         """Of the principal who asks, if any."""
         return None if self.who is None else self.who[0]
 
-    def signed_in(self, token: str) -> Session:
-        """The same ledger, used by whom the token names; AccessDenied for a token that is not known."""
+    def signed_in(self, token: str, strangers: bool = True) -> Session:
+        """The same ledger, used by whom the token names; AccessDenied for a token that is not known.
+
+        A refusal is an entry; of a token that is nobody's only where `strangers` are noted.
+        """
         before = self.trust.known
         try:
             with self.store.reading() as connection:
                 believed = self.trust.follow(connection, read_head(connection), before, self.key)
                 return attrs.evolve(self, who=whose(believed, token, self.store.now(connection)))
         except AccessDenied as denied:
-            self.note_denial(denied, None)
+            if strangers or denied.why != NOT_KNOWN:
+                self.note_denial(denied, None)
             raise
 
     def head(self) -> Any:
@@ -205,7 +210,7 @@ class Session:
         # without tallies beside it a balance follows from what was fixed and from the standing alone
         found = None if terms.blocks is not None or terms.filter is None else self.trust.kept_of(place, account, now)
         found = found or balance_of(book, account, now, block)
-        self.trust.keep(place, book.head, account, min(account.ends(now)), found)
+        self.trust.keep(place, book.head, account, now, found)
         return found
 
     @staticmethod
@@ -347,6 +352,6 @@ def whose(believed: Believed, token: Any, now: datetime) -> rules.Who:
     identity = tokens.identity_of(token)
     found = next((one for one in believed.people.values() if one.identity == identity), None)
     if found is None or not tokens.matches(token, found.stored, believed.facts.ledger):
-        raise AccessDenied("signing in", "the token is not known")
+        raise AccessDenied("signing in", NOT_KNOWN)
     rules.check_valid(found, now)
     return found.name, found.identity

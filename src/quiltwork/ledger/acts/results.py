@@ -15,6 +15,7 @@ from quiltwork.errors import InvalidParameter, NotOpen
 from quiltwork.ledger import names as words
 from quiltwork.ledger.acts.connection import Session
 from quiltwork.ledger.acts.spending import TAB
+from quiltwork.ledger.book import rules
 from quiltwork.ledger.chain.entries import Entry
 from quiltwork.ledger.store.rows import LiveBook, entry_with_key
 from quiltwork.ledger.store.writer import Writer
@@ -57,6 +58,8 @@ def keep(session: Session, budget: str, key: str, value: Any) -> Any:
         spent = writer.with_key(budget, paid)
         if spent is None or spent.kind != "spend":
             raise NotOpen(f"key {key!r} of budget {budget!r}", "paid for nothing", "spend under the key first")
+        account = writer.book.opened(budget)
+        rules.check_own(writer.book, writer.guarded, writer.principal, spent.principal, "spend", account)
         return writer.append("result", budget, {"paid": spent.seq, "document": text}, place)
 
     return loads(str(session.write("spend", work, budget=budget).content["document"]))

@@ -296,6 +296,8 @@ def move(session: Session, seq: int, act: str, note: str = "") -> Receipt:
 
     def work(writer: Writer) -> Entry:
         found = _reserved(writer.book, seq, act)
+        made, account = entry_at(writer.connection, seq), writer.book.opened(found.budget)
+        rules.check_own(writer.book, writer.guarded, writer.principal, made and made.principal, "spend", account)
         if found.status == HELD and found.until <= stamp(writer.now):
             raise NotOpen(f"reservation {seq}", "lapsed: its lease ended before it started", "reserve again")
         rules.check_move(found, act)
@@ -322,12 +324,14 @@ def _reserved(book: LiveBook, seq: int, act: str) -> Reservation:
 # ---- questions
 
 
-def exceeds(book: LiveBook, now: datetime, asked: Request) -> bool:
-    """Whether a spend would be refused, for its cost or because the budget is not open."""
+def exceeds(book: LiveBook, now: datetime, asked: Request, who: str | None) -> bool:
+    """Whether a spend would be refused, for its cost, for a quota, or because the budget is not open."""
     account = current(book, asked.budget, now)
+    charge = asked.charge(account, now, who)
     try:
         rules.check_open(account, now)
-        rules.admit(book, account, asked.charge(account, now))
+        rules.admit(book, account, charge)
+        rules.check_quota(book, account, charge)
     except (BudgetExceeded, NotOpen):
         return True
     return False

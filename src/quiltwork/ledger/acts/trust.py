@@ -43,12 +43,17 @@ STALE = "the people of the ledger are not those that its head is signed for: run
 
 @attrs.frozen
 class _Kept:
-    """An answer about a budget: under which head, of which budget, and until when."""
+    """An answer about a budget: under which head, of which budget, since when and until when."""
 
     row: tuple[Any, ...]
     account: Account
+    since: datetime
     until: datetime
     found: Any
+
+    def holds(self, now: datetime) -> bool:
+        """Whether it is about this moment: a clock that went back may be in an earlier period."""
+        return self.since <= now < self.until
 
 
 @attrs.define(eq=False)
@@ -120,18 +125,18 @@ class Trust:
     def kept(self, place: Any, head: Any, now: datetime) -> Any:
         """An answer that was kept under this very head, and holds until a later time; None when there is none."""
         kept = self._kept.get(place)
-        return kept.found if kept is not None and now < kept.until and kept.row == head_row(head) else None
+        return kept.found if kept is not None and kept.holds(now) and kept.row == head_row(head) else None
 
     def kept_of(self, place: Any, account: Account, now: datetime) -> Any:
         """The same of a budget that is as it was then, whatever else was written."""
         kept = self._kept.get(place)
-        return kept.found if kept is not None and now < kept.until and kept.account == account else None
+        return kept.found if kept is not None and kept.holds(now) and kept.account == account else None
 
-    def keep(self, place: Any, head: Any, account: Account, until: datetime, found: Any) -> None:
+    def keep(self, place: Any, head: Any, account: Account, now: datetime, found: Any) -> None:
         """Keep an answer: what follows from the entries of a budget changes with them, or with time."""
         if len(self._kept) >= MOST_KEPT:
             self._kept.clear()
-        self._kept[place] = _Kept(head_row(head), account, until, found)
+        self._kept[place] = _Kept(head_row(head), account, now, min(account.ends(now)), found)
 
     def wrote(self, ended: Ended, accounts: Mapping[str, Account] | None = None) -> None:
         """The head that was just committed here, and budgets as they stand under it."""

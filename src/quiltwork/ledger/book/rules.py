@@ -104,6 +104,19 @@ def check_right(
         raise AccessDenied(act, f"{principal.name!r} is a {principal.role}")
 
 
+def check_own(book: Book, guarded: bool, who: str | None, made_by: str | None, act: str, account: Account) -> None:
+    """AccessDenied for what somebody else holds or paid for: it is theirs, and the owners' and admins' of the budget.
+
+    Otherwise whoever may spend gives back what another job is about to run on, or puts numbers under its key. Nobody
+    in particular made what was made before there were principals.
+    """
+    if not guarded or made_by is None or who == made_by:
+        return
+    principal = None if who is None else book.principal(who)
+    if principal is None or not (may(principal.role, "manage") or principal.name in account.terms.owners):
+        raise AccessDenied(act, f"it is {made_by!r} who holds it, and {who!r} neither owns the budget nor is an admin")
+
+
 def check_open(account: Account, now: datetime) -> None:
     """Refuse a budget that is paused, closed or past its time."""
     name, standing, expires = account.terms.name, account.standing, account.terms.expires

@@ -10,6 +10,7 @@ token that was revoked opens nothing, remembered or not.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import hmac
 import secrets
@@ -24,6 +25,7 @@ from fastapi import Depends, Header, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from quiltwork.errors import AccessDenied, QuiltworkError
+from quiltwork.ledger.acts.connection import NOT_KNOWN
 from quiltwork.ledger.book.rules import may
 from quiltwork.ledger.ledger import Ledger
 from quiltwork.ledger.tokens import identity_of
@@ -80,8 +82,7 @@ def permit(request: Request, kind: str, who: str | None = None) -> None:
 def signed_in(request: Request, token: str) -> Caller:
     """Who shows this token.
 
-    Checks are counted by token and by address: guessing, and filling the chain with refusals, is slow, and whoever
-    guesses keeps nobody else out for long.
+    Checks are counted by token and by address: guessing is slow, and whoever guesses keeps nobody else out for long.
     """
     site = site_of(request)
     if site.ledger is None:
@@ -90,7 +91,7 @@ def signed_in(request: Request, token: str) -> Caller:
     if found is None:
         identity = identity_of(token)
         if identity is None:
-            raise NotSignedIn("the token is not known")
+            raise NotSignedIn(NOT_KNOWN)
         permit(request, "sign_ins", f"{identity} {client_of(request)}")
         permit(request, "guesses")
         try:
@@ -245,7 +246,7 @@ class Tokens:
     def sign_in(self, ledger: Ledger, token: str) -> Ledger:
         """The ledger as the token's principal uses it; AccessDenied when the token is not known."""
         with self._checks.taken():
-            found = self.known(token) or ledger.sign_in(token)
+            found = self.known(token) or _opened(ledger, token)
         with self._lock:
             self._known[self._mark(token)] = (found, self._clock() + KEPT)
             while len(self._known) > MOST_KEPT:
@@ -259,3 +260,12 @@ class Tokens:
 
     def _mark(self, token: str) -> bytes:
         return hmac.new(self._key, token.encode(), hashlib.sha256).digest()
+
+
+def _opened(ledger: Ledger, token: str) -> Ledger:
+    """The ledger as the token's principal uses it. Strangers are counted, not written down: the chain is no log that
+    whoever reaches the service may fill.
+    """
+    made = copy.copy(ledger)
+    made._session = ledger._session.signed_in(token, strangers=False)
+    return made
