@@ -9,7 +9,7 @@ Reference: theory/ledger.md section 1.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +87,7 @@ class Attacked:
 
 
 @pytest.fixture
-def attacked(ledger_url: str, tmp_path: Path) -> Iterator[Attacked]:
+def attacked(ledger_url: str, tmp_path: Path) -> Attacked:
     key = tmp_path / "l.key"
     with Ledger(ledger_url, key=key) as ledger:
         tokens: dict[str, str | None] = {"root": ledger.admit("root", "admin"), "nobody": None}
@@ -101,7 +101,7 @@ def attacked(ledger_url: str, tmp_path: Path) -> Iterator[Attacked]:
             made.earlier = made.rows()
             for _ in range(4):
                 nightly.spend("b", LOSS)
-    yield made
+    return made
 
 
 PEOPLE = {"nightly": "spender", "vera": "viewer", "gone": "admin"}

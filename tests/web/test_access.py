@@ -106,6 +106,23 @@ def test_words_that_are_no_token_leave_no_trace(url, people):
     assert sum(1 for _ in admin.history()) == before
 
 
+def test_a_spender_can_cause_few_entries_about_what_was_denied(url, people):
+    """Denied all the same; what is allowed goes on."""
+    tokens, admin = people
+    admin.open("others", epsilon=1.0, protects="one person", spenders=["somebody else"])
+    asked = {"name": "others", "loss": {"pure": {"epsilon": 0.01}}}
+    with client_for(url, denials=Rate(0.01, 2)) as client:
+        codes = [client.post("/api/spend", json=asked, headers=bearer(tokens["spender"])).status_code for _ in range(5)]
+        fine = client.post(
+            "/api/spend",
+            json=asked | {"name": "patients", "loss": {"gaussian": {"sigma": 40.0}}},
+            headers=bearer(tokens["spender"]),
+        )
+    assert codes == [403] * 5
+    assert fine.status_code == 201
+    assert sum(entry.kind == "denied" for entry in admin.history()) == 2
+
+
 def test_a_viewer_can_cause_few_refusals(url, people):
     tokens, admin = people
     asked = {"name": "patients", "loss": {"gaussian": {"sigma": 40.0}}}

@@ -8,7 +8,9 @@ import pytest
 from starlette.testclient import TestClient
 from tests.web.served import furnished
 
+import quiltwork as qw
 from quiltwork.errors import InvalidParameter, LedgerUnavailable
+from quiltwork.ledger import Checkpoint, ConsistencyProof
 from quiltwork.web import Settings, create_app
 from quiltwork.web.app import log_configuration
 from quiltwork.web.service.observing import JsonLines
@@ -41,6 +43,21 @@ def test_alive_and_ready_differ_when_the_ledger_hangs_or_is_gone(client, monkeyp
     assert "10.0.0.9" not in answer.text
     assert not answer.json()["ready"]
     assert client.get("/livez").json() == {"alive": True}
+
+
+def test_a_witness_needs_the_newest_checkpoint_that_it_saw_alone(house, client):
+    asked = {"headers": house.headers("viewer")}
+    older = Checkpoint.from_json(client.get("/api/checkpoint", **asked).json())
+    with house.ledger() as ledger:
+        ledger.spend_many([("patients", qw.gaussian(400.0))] * 3)
+    where = {"seq": older.seq, "root": older.root}
+    found = client.get("/api/consistency", params=where, **asked).json()
+    newer, proof = Checkpoint.from_json(found["checkpoint"]), ConsistencyProof.from_json(found["proof"])
+    assert newer.seq == older.seq + 3
+    assert newer.continues(older, proof)
+    for wrong, status in (({"root": "0" * 64}, 409), ({"seq": older.seq + 9}, 409), ({"root": "x"}, 422)):
+        assert client.get("/api/consistency", params=where | wrong, **asked).status_code == status
+    assert client.get("/api/consistency", params=where).status_code == 401
 
 
 def test_a_ledger_that_hangs_is_not_ready_and_the_process_is_alive(house, monkeypatch):

@@ -64,6 +64,8 @@ class Site:
         self.ledger = None if settings.ledger is None else Ledger(url_of(settings.ledger), key=settings.key_file)
         self.sessions = Sessions(self.ledger, settings.idle, settings.lifetime)
         self.rates = Rates({kind: getattr(settings, kind).shared(settings.workers) for kind in RATES})
+        if self.ledger is not None:  # whoever may spend could fill the chain with what is denied to them
+            self.ledger._session.notes = lambda name: not self.rates.wait("denials", f"entry {name}")
         self.metrics = Metrics(settings.workers)
         self.looking: CapacityLimiter | None = None  # threads that see whether the ledger is there
         self.tokens, self.prices = Tokens(), Prices()

@@ -75,6 +75,7 @@ class Session:
     priced: dict[Any, Any] = attrs.Factory(dict)  # requests, with the loss and the terms that they are for
     turns: Turns = attrs.Factory(Turns)
     examining: bool = False  # nothing is believed then, and nothing written
+    notes: Callable[[str], bool] | None = None  # whether one more refusal of access to somebody is written down
 
     @property
     def name(self) -> str | None:
@@ -246,6 +247,8 @@ class Session:
     def note_denial(self, denied: AccessDenied, budget: str | None) -> None:
         """Refusals of access are entries too; that they cannot be written must not hide the refusal."""
         before = self.trust.known
+        if self.notes is not None and not self.notes(self.name or ""):
+            return
         with suppress(QuiltworkError):
             with self.store.writing() as locked:
                 writer = self.writer(locked, before)
@@ -272,17 +275,16 @@ class Session:
     def consistency(self, older: Checkpoint) -> ConsistencyProof:
         """That the chain of now continues the one of a checkpoint."""
         older.check(allow_unsigned=True)
+        if older.ledger != self.identity:
+            raise BrokenChain(f"the checkpoint is of another ledger, {older.ledger!r}")
+        return self.read(lambda book, now: self.continued(book.connection, older.seq, older.root))
 
-        def work(book: LiveBook, now: datetime) -> ConsistencyProof:
-            connection = book.connection
-            facts = self.trust.follow(connection, read_head(connection), None, self.key).facts
-            if older.ledger != facts.ledger:
-                raise BrokenChain(f"the checkpoint is of another ledger, {older.ledger!r}")
-            if older.seq > facts.seq:
-                raise BrokenChain(f"the ledger ends with entry {facts.seq}: it was put back", facts.seq + 1)
-            return StoredTree(connection).proof(older.seq, older.root, facts)
-
-        return self.read(work)
+    def continued(self, connection: Connection, seq: int, root: str) -> ConsistencyProof:
+        """That the chain in this view continues the one that ended with an entry and had this root."""
+        facts = self.trust.follow(connection, read_head(connection), None, self.key).facts
+        if seq > facts.seq:
+            raise BrokenChain(f"the ledger ends with entry {facts.seq}: it was put back", facts.seq + 1)
+        return StoredTree(connection).proof(seq, root, facts)
 
     def terms(self, name: Any, act: str = "read") -> Terms:
         """What was fixed when a budget was opened."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from datetime import datetime
 from typing import Annotated
 from urllib.parse import urlencode
 
@@ -12,6 +13,7 @@ from starlette.responses import Response
 from quiltwork.errors import AccessDenied
 from quiltwork.ledger.chain.entries import Entry, stamp
 from quiltwork.ledger.ledger import Ledger
+from quiltwork.ledger.store.rows import LiveBook
 from quiltwork.web.api.models import Change, Document, Name, Number, Open, SetRights, balance_answer, written
 from quiltwork.web.service.access import Asks, Reads, Sends, site_of
 from quiltwork.web.service.problems import usual
@@ -120,6 +122,25 @@ def receipt(seq: Annotated[Number, Query()], who: Asks) -> Response:
 def checkpoint(who: Asks) -> Document:
     """Where the chain ends, signed and without any name: keep it elsewhere, and verify the ledger since then later."""
     return who.book.checkpoint().to_json()
+
+
+@router.get("/consistency")
+def consistency(
+    who: Asks,
+    seq: Annotated[Number, Query(description="That of an older checkpoint.")],
+    root: Annotated[str, Query(pattern="^[0-9a-f]{64}$", description="That of the same checkpoint.")],
+) -> Document:
+    """The checkpoint of now, and a proof that its chain continues an older one; 409 when it does not.
+
+    Whoever keeps the older one checks both signatures and the proof, and needs neither the ledger nor trust in it.
+    """
+    session = who.book._session
+
+    def work(book: LiveBook, now: datetime) -> Document:
+        proof = session.continued(book.connection, seq, root)
+        return {"checkpoint": session.checkpoint(book.connection).to_json(), "proof": proof.to_json()}
+
+    return session.read(work)
 
 
 @router.get("/verify")
