@@ -109,9 +109,11 @@ def test_a_standby_promoted_behind(pair: Pair, tmp_path: Path) -> None:
     running = Ledger(pair.url("primary"), key=key)
     running.open("b", epsilon=1.0, protects="one person")
     assert granted(running, 3) == 3
+    assert running._session.store.standbys() == "none"
     pair.follow()
     assert granted(running, 1) == 1
     pair.caught_up()
+    assert running._session.store.standbys() == "asynchronous"
     pair.control("standby", "stop", "-m", "fast")
     assert granted(running, 10) == 10
     checkpoint = running.checkpoint()
@@ -140,6 +142,10 @@ def test_a_standby_that_was_not_behind_goes_on(pair: Pair, tmp_path: Path) -> No
         pair.follow()
         granted(ledger, 7)
         pair.caught_up()
+        named = "ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (walreceiver)'"
+        pair.sql("primary", named, "SELECT pg_reload_conf()")
+        ledger.disconnect()
+        assert ledger._session.store.standbys() == "synchronous"
     pair.control("primary", "stop", "-m", "immediate")
     pair.control("standby", "promote")
     with Ledger(pair.url("standby"), key=key) as ledger:

@@ -13,7 +13,7 @@ from quiltwork.errors import InvalidParameter, LedgerUnavailable
 from quiltwork.ledger import Checkpoint, ConsistencyProof
 from quiltwork.web import Settings, create_app
 from quiltwork.web.app import log_configuration
-from quiltwork.web.service.observing import JsonLines
+from quiltwork.web.service.observing import JsonLines, Standbys
 from quiltwork.web.settings import Rate
 
 LOCAL = "http://127.0.0.1:8765"
@@ -198,3 +198,21 @@ def test_a_body_that_does_not_come_is_not_waited_for(house):
 
     answers = anyio.run(asked)
     assert answers[0]["status"] == 408
+
+
+def test_a_standby_that_commits_do_not_wait_for_is_said_once_a_change(client, monkeypatch, caplog):
+    site, found, now = client.app.state.site, ["none"], [0.0]
+    monkeypatch.setattr(site, "standbys", Standbys(lambda: now[0]))
+    monkeypatch.setattr(type(site.ledger._session.store), "standbys", lambda self: found[0])
+
+    def safe():
+        return "quiltwork_replication_safe 1" in client.get("/metrics").text
+
+    assert client.get("/readyz").json()["standbys"] == "none"
+    assert safe()
+    found[0] = "asynchronous"
+    assert safe()  # asked once a minute
+    for minute in (1, 2):
+        now[0] = 60.0 * minute
+        assert not safe()
+    assert sum("asynchronously" in record.getMessage() for record in caplog.records) == 1

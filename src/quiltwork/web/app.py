@@ -33,7 +33,7 @@ from quiltwork.web.service import problems
 from quiltwork.web.service.access import Tokens, visitor
 from quiltwork.web.service.headers import Bodies, Guard
 from quiltwork.web.service.limits import Rates, Turns
-from quiltwork.web.service.observing import JsonLines, Metrics
+from quiltwork.web.service.observing import JsonLines, Metrics, Standbys
 from quiltwork.web.service.quick import Prices, Quick
 from quiltwork.web.service.sessions import Sessions
 from quiltwork.web.service.walks import Walks
@@ -67,6 +67,7 @@ class Site:
         if self.ledger is not None:  # whoever may spend could fill the chain with what is denied to them
             self.ledger._session.notes = lambda name: not self.rates.wait("denials", f"entry {name}")
         self.metrics = Metrics(settings.workers)
+        self.standbys = Standbys()
         self.looking: CapacityLimiter | None = None  # threads that see whether the ledger is there
         self.tokens, self.prices = Tokens(), Prices()
         self.walks = Walks(self.ledger, settings)

@@ -150,6 +150,17 @@ class Store:
             head = _found(connection.execute(_GLANCE).first())
             return head, self.now(connection) if self._clock is not None else head.clock.astimezone(UTC)
 
+    def standbys(self) -> str | None:
+        """Whether servers follow this one, and whether a commit waits for one of them; None for a file.
+
+        An ordinary role sees that standbys are there, not which of them are synchronous: the settings say that.
+        """
+        if self.is_sqlite:
+            return None
+        with self._connected(glance=True) as connection:
+            named, count = connection.execute(_STANDBYS).one()
+        return "synchronous" if named else "asynchronous" if count else "none"
+
     def _reconnect(self, connection: Connection) -> None:
         """A fresh connection in the place of one whose files were replaced, once this process has no other to them."""
         connection.rollback()
@@ -267,6 +278,9 @@ _HEAD = select(schema.head).where(schema.head.c.id == 1)
 _LOCK = select(schema.head, func.clock_timestamp().label("clock")).where(schema.head.c.id == 1).with_for_update()
 _GLANCE = select(schema.head, func.clock_timestamp().label("clock")).where(schema.head.c.id == 1)
 _SERVER_TIME = text("SELECT clock_timestamp()")
+_STANDBYS = text(
+    "SELECT current_setting('synchronous_standby_names') <> '', (SELECT count(*) FROM pg_stat_replication)"
+)
 _VERSION = text(f"SELECT version_num FROM {schema.VERSION_TABLE}")
 
 

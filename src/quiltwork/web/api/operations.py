@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import anyio
@@ -14,7 +15,9 @@ from starlette.responses import JSONResponse, Response
 
 from quiltwork import __version__
 from quiltwork.errors import QuiltworkError
+from quiltwork.ledger.acts.connection import Session
 from quiltwork.ledger.chain.entries import moment
+from quiltwork.ledger.store.store import Store
 from quiltwork.web.service.access import bearer, caller, site_of
 from quiltwork.web.service.observing import TYPE
 from quiltwork.web.service.problems import usual, words_of
@@ -35,6 +38,7 @@ class Ready(BaseModel):
     version: str
     seq: int | None = None
     time: str | None = None
+    standbys: str | None = None
     verified: bool | None = None
     verified_seconds_ago: float | None = None
 
@@ -63,12 +67,19 @@ async def looked(site: Site) -> Ready:
         return Ready(ready=True, **said)
     try:
         with anyio.fail_after(site.settings.ready_seconds):
-            head = await to_thread.run_sync(site.ledger._session.head, abandon_on_cancel=True, limiter=_limiter(site))
+            asked = site.standbys.seen, site.ledger._session
+            head, said["standbys"] = await to_thread.run_sync(
+                _read, *asked, abandon_on_cancel=True, limiter=_limiter(site)
+            )
     except TimeoutError:
         return Ready(ready=False, why="the ledger did not answer in time", **said)
     except QuiltworkError as error:
         return Ready(ready=False, why=words_of(error), **said)
     return Ready(ready=True, seq=int(head.seq), time=str(head.time), **said)
+
+
+def _read(standbys: Callable[[Store], str | None], session: Session) -> tuple[Any, str | None]:
+    return session.head(), standbys(session.store)
 
 
 def _limiter(site: Site) -> CapacityLimiter:
@@ -94,5 +105,6 @@ async def metrics(
         "quiltwork_verify_holds": None if found.verified is None else float(found.verified),
         "quiltwork_verify_age_seconds": found.verified_seconds_ago,
         "quiltwork_workers_busy": float(site.workers.busy),
+        "quiltwork_replication_safe": None if found.standbys is None else float(found.standbys != "asynchronous"),
     }
     return Response(site.metrics.text(gauges), media_type=TYPE)

@@ -11,14 +11,19 @@ import os
 import re
 import secrets
 import threading
+import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 from starlette.types import Scope
 
+from quiltwork.ledger.store.store import Store
+
+log = logging.getLogger("quiltwork.web")
+MINUTE = 60.0
 BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)  # seconds
 OTHER = "other"  # paths that no route has: a scan of the service must not make counters without end
 _ID = re.compile(r"[A-Za-z0-9_.-]{8,64}")
@@ -115,6 +120,23 @@ def _escaped(value: object) -> str:
 
 def _family(name: str, kind: str, words: str) -> list[str]:
     return [f"# HELP {name} {words}", f"# TYPE {name} {kind}"]
+
+
+class Standbys:
+    """What the database says about servers that follow it, asked once a minute."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock, self._until = clock, 0.0
+        self._found: str | None = None
+
+    def seen(self, store: Store) -> str | None:
+        """A standby that commits do not wait for is said in the log: it may be promoted without what was granted."""
+        if self._clock() >= self._until:
+            before, self._found = self._found, store.standbys()
+            self._until = self._clock() + MINUTE
+            if self._found == "asynchronous" != before:
+                log.warning("a standby follows this database asynchronously: a failover loses what was granted last")
+        return self._found
 
 
 class JsonLines(logging.Formatter):
