@@ -23,7 +23,7 @@ from quiltwork.ledger.proof.elsewhere import Elsewhere
 from quiltwork.ledger.proof.verify import verified
 from quiltwork.ledger.store import schema
 
-APART = ("ledger_tiles", "ledger_sessions")  # few entries leave the one empty, the other follows from none
+APART = ("ledger_tiles", "ledger_sessions", "ledger_refusals")  # few entries fill no tile, from others nothing follows
 TABLES = tuple(name for name in schema.metadata.tables if name not in APART)
 COLUMNS = {name: tuple(column.name for column in table.columns) for name, table in schema.metadata.tables.items()}
 FIELDS = COLUMNS["ledger_entries"]

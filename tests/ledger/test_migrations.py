@@ -129,7 +129,7 @@ def version(engine: Engine, *values: str | None) -> None:
             connection.execute(text(f"INSERT INTO {schema.VERSION_TABLE} VALUES (:value)"), {"value": value})
 
 
-@pytest.mark.parametrize("found", ["0000", "0003", "9999", "zzzz", "", " 0001", "0001x", "ä"])
+@pytest.mark.parametrize("found", ["0000", "0004", "9999", "zzzz", "", " 0001", "0001x", "ä"])
 def test_an_unknown_version(ledger_url, engine, found):
     """Older or newer: nothing is read, nothing is changed, and the error says what to do."""
     hashes = made(ledger_url)
@@ -148,7 +148,7 @@ def test_an_unknown_version(ledger_url, engine, found):
         assert ledger.verify().holds
 
 
-@pytest.mark.parametrize("rows", [(), (schema.HEAD, "0003")])
+@pytest.mark.parametrize("rows", [(), (schema.HEAD, "0004")])
 def test_no_version_or_two(ledger_url, engine, rows):
     """A table of versions that says nothing, or two things, is not taken for a new database."""
     made(ledger_url)
@@ -182,7 +182,7 @@ def test_upgrade_of_the_newest_changes_nothing(ledger_url, engine):
         assert [entry.hash for entry in ledger.history()] == hashes
 
 
-@pytest.mark.parametrize("found", ["0003", "zzzz"])
+@pytest.mark.parametrize("found", ["0004", "zzzz"])
 def test_upgrade_of_an_unknown_version(ledger_url, engine, found):
     made(ledger_url)
     version(engine, found)

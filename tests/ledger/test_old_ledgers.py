@@ -87,7 +87,7 @@ def test_upgraded_it_goes_on(old: Old) -> None:
         assert ledger.verify(since=checkpoint).holds
     with old.opened("spender") as ledger:  # old Argon2 tokens still name people
         assert ledger.me().name == "bob"  # type: ignore[union-attr]
-    assert Ledger.upgrade(old.url) == "0002"  # nothing more to do
+    assert Ledger.upgrade(old.url) == "0003"  # nothing more to do
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,7 @@ ACTS: dict[str, tuple[str, Callable[[World], Any], Act]] = {  # what it needs, w
     "would_exceed": (READ, World.budget, lambda it, x: it.would_exceed(x, qw.pure(0.25))),
     "forecast": (READ, World.budget, lambda it, x: it.forecast(x, qw.pure(0.25))),
     "history": (READ, World.budget, lambda it, x: it.history()),
+    "refusals": (READ, World.budget, lambda it, x: it.refusals()),
     "receipt": (READ, World.budget, lambda it, x: it.receipt(2)),
     "verify": (READ, World.budget, lambda it, x: it.verify()),
     "checkpoint": (READ, World.budget, lambda it, x: it.checkpoint()),

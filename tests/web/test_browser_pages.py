@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import pytest
@@ -12,6 +12,9 @@ from tests.examples import some
 from tests.web import looks
 from tests.web.chrome import NARROW, WIDE, Visit, chromium
 from tests.web.served import House, Process, furnished
+
+import quiltwork as qw
+from quiltwork.errors import AccessDenied, BudgetExceeded
 
 pytestmark = pytest.mark.slow
 
@@ -32,9 +35,15 @@ PAGES = {
     "/explore/design": None,
     "/explore/audit": None,
     "/desk": "admin",
+    "/history": "viewer",
+    "/reservations": "spender",
+    "/refusals": "viewer",
+    "/releases": "spender",
+    "/release?name=tables&key=june": "viewer",
     "/people": "admin",
     "/about": None,
 }
+MISSING = ("/nothing", "/budget?name=nobody's")
 ANSWERS = ("/plan", "/explore/tradeoff", "/explore/influence", "/explore/design")
 
 
@@ -46,7 +55,24 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> House:
-    return furnished(f"sqlite:///{tmp_path_factory.mktemp('ledger')}/budgets.db")
+    return released(furnished(f"sqlite:///{tmp_path_factory.mktemp('ledger')}/budgets.db"))
+
+
+def released(house: House) -> House:
+    """The same with a table that was published, one job that runs, and somebody who was denied."""
+    t = qw.Table(region=qw.Cat("north", "south", "east"), age=qw.Int(0, 99))
+    plan = qw.Plan(t, neighbors=qw.add_remove())
+    plan.count("by region", by=t.region, noise=qw.noise.laplace(20.0))
+    rows = {"region": ["north", "south", "south", "east"] * 60, "age": [30, 41, 52, 63] * 60}
+    with house.ledger() as ledger:
+        ledger.open("tables", epsilon=1.0, protects=qw.add_remove())
+        plan.release(rows, ledger=ledger, budget="tables", key="june", progress=False)
+        ledger.start(ledger.reserve("small", qw.pure(0.085), lease=3600.0, note="training 12").seq)
+        with suppress(BudgetExceeded):
+            ledger.spend("small", qw.pure(0.25), times=3)
+        with suppress(AccessDenied):
+            ledger.sign_in(house.tokens["viewer"]).spend("patients", qw.gaussian(40.0))
+    return house
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +129,7 @@ def test_a_page_can_be_read_by_everybody(people: dict[str | None, Visit], turn: 
     assert len(places) >= 8
     hidden = [place["words"] for place in places if not place["seen"]]
     assert not hidden, hidden
-    refused = [404, 422] if path in ("/nothing", "/budget?name=nobody's") else []
+    refused = [404, 422] if path in MISSING else []
     visit.calm(*refused)
 
 

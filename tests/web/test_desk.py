@@ -75,6 +75,26 @@ def test_refusals_are_shown_with_who_what_and_when(client, house):
     assert "vera" in read(client, house, "/desk")
 
 
+def test_what_was_more_than_was_left_is_shown_with_who_what_and_when(client, house):
+    asked = {"name": "small", "loss": {"pure": {"epsilon": 0.25}}, "times": 2}
+    for _ in range(52):
+        assert client.post("/api/spend", json=asked, headers=house.headers("spender")).status_code == 409
+    text = read(client, house, "/refusals")
+    for word in ("sam", "small", "epsilon 0.5", "epsilon 0.1", "2 x pure, epsilon 0.25"):
+        assert word in text, word
+    assert text.count("<tr>") == 51
+    older = re.search(r'href="(/refusals[^"]*before=[^"]*)"', text).group(1)
+    assert read(client, house, older.replace("&amp;", "&")).count("<tr>") == 3
+    assert "small" in read(client, house, "/desk")
+    assert "Nothing was refused" in read(client, house, "/refusals?name=patients")
+    rows = list(csv.DictReader(io.StringIO(read(client, house, "/refusals.csv"))))
+    assert len(rows) == 52
+    assert (rows[0]["principal"], rows[0]["times"], rows[0]["remaining"]) == ("sam", "2", "epsilon 0.1")
+    found = client.get("/api/refusals?limit=2&before=9", headers=house.headers("viewer")).json()
+    assert [one["number"] for one in found] == [8, 7]
+    assert client.get("/refusals", follow_redirects=False).status_code == 303
+
+
 def test_the_history_is_filtered_paged_and_saved(client, house):
     everything = list(csv.reader(io.StringIO(read(client, house, "/history.csv"))))
     with house.ledger() as ledger:
@@ -183,6 +203,8 @@ def test_the_report_of_a_budget_is_a_page_to_keep(client, house):
     assert "<script" not in answer.text
 
 
-@pytest.mark.parametrize("path", ["/desk", "/history", "/history.csv", "/people", "/reservations", "/releases"])
+@pytest.mark.parametrize(
+    "path", ["/desk", "/history", "/history.csv", "/people", "/reservations", "/releases", "/refusals"]
+)
 def test_strangers_see_none_of_it(client, path):
     assert client.get(path, follow_redirects=False).status_code == 303

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from quiltwork.ledger.chain.statements import Checkpoint, ConsistencyProof
     from quiltwork.ledger.ledger import Ledger
     from quiltwork.ledger.proof.verify import Verification
+    from quiltwork.ledger.store.refusals import Refusal
     from quiltwork.ledger.table_session import TableSession, blocks_by
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "Forecast",
     "Ledger",
     "Receipt",
+    "Refusal",
     "SigningKey",
     "TableSession",
     "Verification",
@@ -58,6 +60,7 @@ _HOMES = {
     "Forecast": "book.rules",
     "Ledger": "ledger",
     "Receipt": "chain.receipts",
+    "Refusal": "store.refusals",
     "SigningKey": "chain.keys",
     "TableSession": "table_session",
     "Verification": "proof.verify",

@@ -39,6 +39,7 @@ from quiltwork.ledger.proof import transfer
 from quiltwork.ledger.proof.elsewhere import Elsewhere, checkpoints_of, public_key_of, receipts_of
 from quiltwork.ledger.proof.verify import Depth, Verification, verified
 from quiltwork.ledger.store.addresses import shown
+from quiltwork.ledger.store.refusals import Refusal
 from quiltwork.ledger.table_session import TableSession
 from quiltwork.tables.plan import Plan
 
@@ -377,6 +378,14 @@ class Ledger:
         With `before` the last ones are those before that number.
         """
         return self._session.history(name, after, limit, last, before)
+
+    def refusals(self, name: str | None = None, *, last: int = 100, before: int | None = None) -> tuple[Refusal, ...]:
+        """Spends that were refused for their cost, newest first: who asked for what, when, and how much was left.
+
+        They are notes beside the chain, the newest ten thousand; refusals of access are entries of it. With `before`
+        those before that number.
+        """
+        return self._session.refusals(name, last, before)
 
     def receipt(self, seq: int) -> Receipt:
         """The receipt of an entry, once more."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any, TypeVar
@@ -30,6 +30,7 @@ from quiltwork.ledger.proof.sealed import PURPOSE, Shelf
 from quiltwork.ledger.store.acknowledged import Acknowledged
 from quiltwork.ledger.store.addresses import file_of, shown
 from quiltwork.ledger.store.heads import Believed
+from quiltwork.ledger.store.refusals import Refusal, keep, newest_first
 from quiltwork.ledger.store.rows import (
     LiveBook,
     current,
@@ -122,7 +123,7 @@ class Session:
         backwards: bool = False,
     ) -> Receipt:
         """Everything in one transaction: who asks is checked, the entry is made, the head is signed."""
-        waits = Act(self, act, work, budget, key, alone or backwards, backwards)
+        waits = Act(self, act, work, budget, key, alone=alone or backwards, backwards=backwards)
         self.turns.run([waits])
         return Receipt.issued(self.identity, result_of(waits), self.key)
 
@@ -257,6 +258,19 @@ class Session:
                 ended = writer.finish()
             if ended is not None:
                 self.trust.wrote(ended)
+
+    def note_refusals(self, refused: Sequence[Refusal]) -> None:
+        """What was more than was left, for people to look at; that it cannot be kept must not hide the refusal."""
+        if refused:
+            with suppress(QuiltworkError), self.store.writing() as locked:
+                keep(locked.connection, locked.now, refused)
+
+    def refusals(self, name: str | None, last: int, before: int | None) -> tuple[Refusal, ...]:
+        """The newest, of one budget or of all."""
+        name = None if name is None else words.name("budget", name)
+        most = checks.count("last", last, least=1)
+        until = None if before is None else checks.count("before", before, least=1)
+        return self.read(lambda book, now: newest_first(book.connection, name, until, most))
 
     def vouched(self, connection: Connection, entry: Entry) -> Receipt:
         """The receipt of an entry that stands in the chain: a row that was only put there is not signed."""

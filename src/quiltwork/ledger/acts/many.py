@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from quiltwork.errors import InvalidParameter, QuiltworkError
+from quiltwork.errors import BudgetExceeded, InvalidParameter, QuiltworkError
 from quiltwork.ledger import names as words
 from quiltwork.ledger.acts.connection import Session
 from quiltwork.ledger.acts.spending import asked_for, taking
@@ -29,7 +29,7 @@ def _act(session: Session, given: Any) -> Act:
     told = [fields[name] for name in ("loss", "release", "times", "blocks")]
     asked = asked_for(session, fields["budget"], "spend", *told)
     chosen, work = taking(session, asked, fields["note"], fields["key"])
-    return Act(session, "spend", work, asked.budget, chosen)
+    return Act(session, "spend", work, asked.budget, chosen, asked)
 
 
 def _fields(given: Any) -> dict[str, Any]:
@@ -60,7 +60,15 @@ def spend_many(session: Session, asks: Any, together: Any) -> list[Receipt | Qui
             found.append(error)
     acts = [one for one in found if isinstance(one, Act)]
     session.turns.run(acts)
+    _note(session, acts)
     return _answers(session, found)
+
+
+def _note(session: Session, acts: list[Act]) -> None:
+    """What was refused for its cost."""
+    session.note_refusals(
+        [one.asked.refused(one.error, session.name) for one in acts if isinstance(one.error, BudgetExceeded)]
+    )
 
 
 def _all_or_none(session: Session, acts: list[Act]) -> list[Receipt | QuiltworkError]:
@@ -77,6 +85,9 @@ def _all_or_none(session: Session, acts: list[Act]) -> list[Receipt | QuiltworkE
 
     whole = Act(session, "spend", work, alone=True)
     session.turns.run([whole])
+    if isinstance(whole.error, BudgetExceeded):
+        first = next(one for one in acts if one.made is None)
+        session.note_refusals([first.asked.refused(whole.error, session.name)])
     result_of(whole)
     for one in acts:
         one.ended, one.done = whole.ended, True

@@ -22,6 +22,7 @@ from quiltwork.ledger.proof.upgrade import upgraded
 from quiltwork.ledger.store import schema
 from quiltwork.ledger.store.addresses import address, shown
 from quiltwork.ledger.store.heads import Ended, access_of
+from quiltwork.ledger.store.migrations import upgrade as migrated
 from quiltwork.ledger.store.rows import entry_at
 from quiltwork.ledger.store.store import Clock, Store, read_head
 
@@ -59,7 +60,10 @@ def upgrade(url: str, key: KeyFile | None, clock: Clock | None = None) -> str:
     try:
         before = store.version()
 
-        def work(connection: Connection) -> Ended:
+        def work(connection: Connection) -> Ended | None:
+            if before != schema.UNSIGNED_HEAD:  # tables alone
+                migrated(connection)
+                return None
             first = entry_at(connection, 1)
             identity = "" if first is None else str(first.content.get("id"))
             place = key_file(store, key)

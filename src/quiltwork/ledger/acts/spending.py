@@ -30,6 +30,7 @@ from quiltwork.ledger.book.fixed import notion_of, priced
 from quiltwork.ledger.book.terms import Terms
 from quiltwork.ledger.chain.entries import Entry, canonical, stamp
 from quiltwork.ledger.chain.receipts import Receipt
+from quiltwork.ledger.store.refusals import Refusal
 from quiltwork.ledger.store.rows import LiveBook, current, entry_at
 from quiltwork.ledger.store.writer import Writer
 from quiltwork.tables.guarantee import PlanGuarantee
@@ -85,6 +86,11 @@ class Request:
         rights = account.terms.rights
         mine = who if rights.quotas and rights.quota(who) else None
         return Charge(period, priced.cost, self.blocks, self.release, self.times, chosen, mine)
+
+    def refused(self, error: BudgetExceeded, who: str | None) -> Refusal:
+        """What is kept of it when it was more than was left."""
+        what = str(self.release) if self.loss is None else canonical(self.loss)
+        return Refusal(self.budget, who, what, self.times, error.requested, error.remaining)
 
     def body(self, charge: Charge, note: str) -> dict[str, Any]:
         """The content of its entry."""
@@ -246,6 +252,7 @@ def take(session: Session, asked: Request, note: str, key: str | None, lease: ti
     try:
         return session.write("spend", work, budget=asked.budget, key=chosen)
     except BudgetExceeded as refused:
+        session.note_refusals([asked.refused(refused, session.name)])
         raise _advised(session, asked, refused) from None
 
 

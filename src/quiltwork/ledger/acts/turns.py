@@ -41,6 +41,7 @@ class Act:
     work: Callable[[Writer], Any]
     budget: str | None = None
     key: str | None = None
+    asked: Any = None  # the request, of a spend
     alone: bool = False  # in a transaction of its own
     backwards: bool = False
     done: bool = False

@@ -1,4 +1,5 @@
-"""The tables of a ledger. `entries` is the truth; every other row but those of `sessions` can be replayed from it.
+"""The tables of a ledger. `entries` is the truth; every other row but those of `sessions` and
+`refusals` can be replayed from it.
 
 Times are ISO 8601 texts in UTC with microseconds and their offset, so that they sort as they follow. Amounts are exact
 fractions as text. Column names and meanings change only by a migration.
@@ -9,8 +10,9 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Column, Float, Index, Integer, MetaData, Table, Text, UniqueConstraint
 
 VERSION_TABLE = "ledger_version"
-OLDER: tuple[str, ...] = ("0001",)  # revisions that `upgrade` can bring to the newest
-HEAD = "0002"  # the revision of migrations/versions that this code reads and writes
+OLDER: tuple[str, ...] = ("0001", "0002")  # revisions that `upgrade` can bring to the newest
+UNSIGNED_HEAD = "0001"  # of version 0.1: its head is signed anew by an upgrade
+HEAD = "0003"  # the revision of migrations/versions that this code reads and writes
 
 metadata = MetaData(
     naming_convention={
@@ -84,4 +86,14 @@ principals = Table(
 )
 sessions = Table(  # of the service: those that signed out, until they would have ended anyway
     "ledger_sessions", metadata, *_texts("id", key=True), Column("until", Float, nullable=False)
+)
+refusals = Table(  # spends that were refused for their cost, the newest of them: nothing follows from these
+    "ledger_refusals",
+    metadata,
+    _number("number", key=True),
+    *_texts("time", "budget"),
+    *_texts("principal", nullable=True),
+    *_texts("what"),
+    _number("times"),
+    *_texts("requested", "remaining"),
 )

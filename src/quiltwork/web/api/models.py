@@ -266,6 +266,19 @@ class Exceeds(BaseModel):
     exceeds: bool
 
 
+class Refused(BaseModel):
+    """A spend that was refused for its cost."""
+
+    number: int
+    time: str
+    budget: str
+    principal: str | None
+    what: str = Field(description="The loss as JSON, or the name of a planned release.")
+    times: int
+    requested: str
+    remaining: str
+
+
 class Held(BaseModel):
     """Budget that is held for a job."""
 

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+import attrs
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import Response
 
 from quiltwork.errors import InvalidParameter
 from quiltwork.ledger.acts.spending import take
 from quiltwork.web.api.account import computed
-from quiltwork.web.api.models import Asked, Document, Exceeds, Held, Move, Name, Reserve, Spend, written
+from quiltwork.web.api.models import (
+    Asked,
+    Document,
+    Exceeds,
+    Held,
+    Move,
+    Name,
+    Number,
+    Refused,
+    Reserve,
+    Spend,
+    written,
+)
 from quiltwork.web.service.access import Asks, Reads, Sends, checked, site_of
 from quiltwork.web.service.problems import usual
 
@@ -67,6 +80,17 @@ def settle(sent: Move, who: Sends) -> Response:
 def refund(sent: Move, who: Sends) -> Response:
     """Give back what a reservation holds that never started."""
     return written(who.book.refund(sent.reservation, sent.note))
+
+
+@router.get("/refusals")
+def refusals(
+    who: Asks,
+    name: Annotated[Name | None, Query()] = None,
+    before: Annotated[Number | None, Query(description="Those before this number.")] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> list[Refused]:
+    """Spends that were refused for their cost, newest first: who asked for what, when, and how much was left."""
+    return [Refused(**attrs.asdict(one)) for one in who.book.refusals(name, last=limit, before=before)]
 
 
 @router.get("/reservations")

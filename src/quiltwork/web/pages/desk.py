@@ -15,9 +15,11 @@ from quiltwork.compose.filters.costs import short
 from quiltwork.curves.guarantee import same_words
 from quiltwork.errors import QuiltworkError
 from quiltwork.ledger.book.balances import Budget
-from quiltwork.ledger.chain.entries import Entry
+from quiltwork.ledger.chain.entries import Entry, parsed
 from quiltwork.ledger.ledger import Ledger
+from quiltwork.ledger.store.refusals import Refusal
 from quiltwork.numbers.stated import typed
+from quiltwork.report.pages.budget_history import said
 from quiltwork.web.api.models import Number
 from quiltwork.web.pages.budget_view import WHAT, Line, held_of, line_of
 from quiltwork.web.pages.budgets import Shown
@@ -31,6 +33,7 @@ MOST_ROWS = 100_000  # of one CSV file
 MUCH = 0.8  # the share of a budget from which on the desk warns
 ABOUT_PEOPLE = {"admit": "admitted", "revoke": "token ended", "ledger": "ledger made", "rotate": "key changed"}
 KINDS = {**WHAT, **ABOUT_PEOPLE}
+REFUSED = ("number", "time", "budget", "principal", "what", "times", "requested", "remaining")
 COLUMNS = ("entry", "time", "budget", "what", "who", "details", "cost", "note")
 
 
@@ -86,9 +89,10 @@ def desk(request: Request, who: Reads) -> Response:
     ledger = who.book
     shown = [Shown.of(ledger, one) for one in ledger.budgets()]
     much = sorted((one for one in shown if one.used >= MUCH and one.budget.state == "open"), key=lambda one: -one.used)
-    refused, _ = _page(ledger, {"kind": "denied"}, None, 10)
+    denied, _ = _page(ledger, {"kind": "denied"}, None, 10)
     return site_of(request).page(
-        request, "desk.html", much=much, totals=totals(shown), refused=refused,
+        request, "desk.html", much=much, totals=totals(shown), denied=denied,
+        refused=_asked_for(ledger.refusals(last=10)),
         problems=[one for one in shown if one.problem],
         reservations=_reservations(ledger, None), count=len(shown), releases=released(ledger, None, 5)[0],
     )  # fmt: skip
@@ -174,7 +178,47 @@ class _Words:
         return attrs.evolve(found, what=KINDS.get(entry.kind, entry.kind))
 
 
-# ---- reservations, people
+# ---- refusals for cost, reservations, people
+
+
+@router.get("/refusals")
+def refusals(
+    request: Request,
+    who: Reads,
+    name: Annotated[str, Query(max_length=200)] = "",
+    before: Annotated[Number | None, Query()] = None,
+) -> Response:
+    """Spends that were more than was left, newest first."""
+    found = who.book.refusals(name.strip() or None, last=PAGE + 1, before=before)
+    older = found[PAGE - 1].number if len(found) > PAGE else None
+    return site_of(request).page(
+        request,
+        "refusals.html",
+        refused=_asked_for(found[:PAGE]),
+        older=older,
+        newest=before is None,
+        name=name.strip(),
+    )
+
+
+def _asked_for(found: Iterable[Refusal]) -> list[Refusal]:
+    """With the losses in words."""
+    return [attrs.evolve(one, what=_loss(one.what)) for one in found]
+
+
+def _loss(what: str) -> str:
+    """The name of a planned release, and a loss that is too long to be kept whole, stay as they are."""
+    try:
+        return said(parsed(what)) if what.startswith("{") else what
+    except QuiltworkError:
+        return what
+
+
+@router.get("/refusals.csv")
+def refusals_csv(who: Reads, name: Annotated[str, Query(max_length=200)] = "") -> Response:
+    """The same as a file for a spreadsheet."""
+    found = who.book.refusals(name.strip() or None, last=MOST_ROWS)
+    return saved_csv("refusals.csv", REFUSED, ([getattr(one, column) for column in REFUSED] for one in found))
 
 
 @router.get("/reservations")
