@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any, TypeVar
@@ -323,6 +323,16 @@ class Session:
             if entry is None:
                 raise InvalidParameter("seq", seq, "the number of an entry")
             return self.vouched(book.connection, entry)
+
+        return self.read(work)
+
+    def makers(self, numbers: Iterable[int]) -> dict[int, str | None]:
+        """Who made each of these entries."""
+        every = tuple(numbers)
+
+        def work(book: LiveBook, now: datetime) -> dict[int, str | None]:
+            found = {seq: entry_at(book.connection, seq) for seq in every}
+            return {seq: None if entry is None else entry.principal for seq, entry in found.items()}
 
         return self.read(work)
 

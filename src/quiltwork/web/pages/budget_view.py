@@ -99,7 +99,7 @@ def values(
         "written": WRITTEN,
         "example": EXAMPLE,
         "block_boxes": names if len(names) <= MOST_BOXES else (),
-        "reservations": [held_of(one, terms) for one in ledger.reservations(name)],
+        "reservations": held(who, ledger, name, {name: terms}),
         "lines": lines,
         "named": any(line.who for line in lines),
         "older": older,
@@ -168,15 +168,35 @@ def _cost(kind: str, content: dict[str, Any], terms: Terms) -> str:
     return terms.said(Charge.read(content).cost)
 
 
-def held_of(one: Reservation, terms: Terms) -> tuple[Reservation, str, str]:
-    """A reservation, what it holds in words, and when its lease ends."""
+@attrs.frozen
+class Held:
+    """A reservation: what it holds in words, when its lease ends, who made it, and whether who looks may move it."""
+
+    seq: int
+    budget: str
+    status: str
+    what: str
+    until: str
+    by: str
+    mine: bool
+
+
+def held(who: Caller, ledger: Ledger, name: str | None, terms: Mapping[str, Terms]) -> list[Held]:
+    """Reservations that have not ended, of one budget or of all."""
+    found = ledger.reservations(name)
+    made = ledger._session.makers(one.seq for one in found)
+    return [_held(one, terms[one.budget], made[one.seq], who) for one in found]
+
+
+def _held(one: Reservation, terms: Terms, by: str | None, who: Caller) -> Held:
     charge = one.charge
     if terms.filter is None:
         what = f"{charge.times:,} x {charge.release}" if charge.times > 1 else str(charge.release)
     else:
         what = terms.said(charge.cost)
     where = "" if charge.blocks is None else f", in {', '.join(charge.blocks[:6])}"
-    return one, what + where, second(one.until)
+    mine = by is None or who.name in (by, *terms.owners) or who.may("manage")
+    return Held(one.seq, one.budget, one.status, what + where, second(one.until), by or "", who.may("spend") and mine)
 
 
 @attrs.frozen

@@ -21,7 +21,7 @@ from quiltwork.ledger.store.refusals import Refusal
 from quiltwork.numbers.stated import typed
 from quiltwork.report.pages.budget_history import said
 from quiltwork.web.api.models import Number
-from quiltwork.web.pages.budget_view import WHAT, Line, held_of, line_of
+from quiltwork.web.pages.budget_view import WHAT, Held, Line, held, line_of
 from quiltwork.web.pages.budgets import Shown
 from quiltwork.web.pages.forms import Message, Sent, attempt, time
 from quiltwork.web.pages.releases import PAGE, SCAN, released, saved_csv, walked
@@ -94,7 +94,7 @@ def desk(request: Request, who: Reads) -> Response:
         request, "desk.html", much=much, totals=totals(shown), denied=denied,
         refused=_asked_for(ledger.refusals(last=10)),
         problems=[one for one in shown if one.problem],
-        reservations=_reservations(ledger, None), count=len(shown), releases=released(ledger, None, 5)[0],
+        reservations=_reservations(who), count=len(shown), releases=released(ledger, None, 5)[0],
     )  # fmt: skip
 
 
@@ -224,14 +224,11 @@ def refusals_csv(who: Reads, name: Annotated[str, Query(max_length=200)] = "") -
 @router.get("/reservations")
 def reservations(request: Request, who: Asks) -> Response:
     """Everything that is held for jobs, of all budgets."""
-    return site_of(request).page(
-        request, "reservations.html", reservations=_reservations(who.book, None), may_spend=who.may("spend")
-    )
+    return site_of(request).page(request, "reservations.html", reservations=_reservations(who))
 
 
-def _reservations(ledger: Ledger, name: str | None) -> list[Any]:
-    known = {one.name: one.terms for one in ledger.budgets()}
-    return [held_of(one, known[one.budget]) for one in ledger.reservations(name)]
+def _reservations(who: Caller) -> list[Held]:
+    return held(who, who.book, None, {one.name: one.terms for one in who.book.budgets()})
 
 
 @router.get("/people")

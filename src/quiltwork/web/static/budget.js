@@ -62,8 +62,6 @@ async function course() {
     x: { title: "", scale: "date" }, y: { title: found.unit, low: 0, high: 1.08 * found.limit },
     traces: [spent, limit, ...changes],
   });
-  // few and level labels where there is little room, so that none lies on the legend
-  if (window.Plotly) window.Plotly.relayout(place, { "xaxis.tickangle": 0, "xaxis.nticks": place.clientWidth < 420 ? 4 : 8 });
   const body = document.querySelector("#course-table tbody");
   body.replaceChildren(...times.map((time, at) => {
     const row = make("tr");

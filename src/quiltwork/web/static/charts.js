@@ -101,12 +101,19 @@ function axisOf(side, ticks, down = false) {
   return found;
 }
 
-function layout(chart) {
+const crowded = (element) => element.clientWidth < 420;
+
+// Few and level labels of times where there is little room, so that none lies on another or on the legend.
+function times(axis, few) {
+  return axis.type === "date" ? { ...axis, tickangle: 0, nticks: few ? 4 : 8 } : axis;
+}
+
+function layout(chart, few) {
   const map = chart.traces.find((trace) => trace.kind === "heat");
   return {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", margin: { l: 56, r: 14, t: 10, b: 48 },
     font: { family: "system-ui, -apple-system, 'Segoe UI', Roboto, Arial, sans-serif", color: colour("ink"), size: 13 },
-    xaxis: axisOf(chart.x, map && map.x), yaxis: axisOf(chart.y, map && map.y, true), hovermode: map ? "closest" : "x", dragmode: false,
+    xaxis: times(axisOf(chart.x, map && map.x), few), yaxis: axisOf(chart.y, map && map.y, true), hovermode: map ? "closest" : "x", dragmode: false,
     legend: { orientation: "h", x: 0, y: 0, yref: "container", yanchor: "bottom", font: { size: 12 }, itemclick: false, itemdoubleclick: false },
     hoverlabel: { bgcolor: colour("panel"), bordercolor: colour("edge"), font: { color: colour("ink") } },
     annotations: [], showlegend: !map,
@@ -127,7 +134,9 @@ loaded().catch(() => {});
 
 const watch = new ResizeObserver((entries) => {
   for (const { target, contentRect } of entries) {
-    if (window.Plotly && target.data && contentRect.width > 0) window.Plotly.Plots.resize(target);
+    if (!window.Plotly || !target.data || !contentRect.width) continue;
+    if (crowded(target) !== target.crowded && drawn.has(target)) put(target, drawn.get(target)); // with fewer labels, or more
+    window.Plotly.Plots.resize(target);
   }
 });
 
@@ -145,10 +154,11 @@ export function draw(element, chart) {
 function put(element, chart) {
   const kinds = { points: dots, heat };
   const data = chart.traces.flatMap((trace) => (kinds[trace.kind] || lines)(trace));
-  const drawn = window.Plotly.react(element, data, layout(chart), CONFIG);
+  element.crowded = crowded(element);
+  const made = window.Plotly.react(element, data, layout(chart, element.crowded), CONFIG);
   // Plotly measures text in a picture of its own, which is nothing to read
   document.getElementById("js-plotly-tester")?.setAttribute("aria-hidden", "true");
-  return drawn;
+  return made;
 }
 
 // One figure for each chart: the drawing, what it is, and its numbers as a table. A figure that is there is kept, so
