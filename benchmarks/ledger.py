@@ -61,9 +61,10 @@ SIZE_HEAD = [
 ]
 SPEED = "Each process spends one after another, all on one budget; ms: from the call to the receipt."
 SIZE = (
-    "balance, history (the last 100 entries): median of 20 calls. verify MB: the most memory of a fresh process while "
-    "it verifies, above what it held before. verify: every entry replayed, CPU s of that process; again: once more, every "
-    "entry hashed; since: from a checkpoint, the new entries alone, s by the clock. build: restored from exported lines, every entry checked."
+    "balance, history (the last 100 entries): median of 20 calls. verify: every entry replayed, CPU s of that process; "
+    "again: once more, every entry hashed; since: from a checkpoint, the new entries alone, s by the clock. verify MB: "
+    "the most memory of a fresh process while it verifies, above what it held before. build: restored from exported "
+    "lines, every entry checked."
 )
 
 

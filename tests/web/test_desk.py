@@ -8,6 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 from tests.web.served import furnished
 
+import quiltwork as qw
 from quiltwork import pufferfish as pf
 from quiltwork.web import create_app
 from quiltwork.web.pages.releases import defused
@@ -149,13 +150,19 @@ def test_reservations_of_all_budgets_are_on_one_page(client, house):
     assert "zcdp" in text
     assert "held" in text
     assert "Start" not in text
-    assert "Start" in read(client, house, "/reservations", "spender")
+    assert "Start" in read(client, house, "/reservations", "spender")  # it was made when the ledger was open to all
+    with house.ledger() as ledger:
+        ledger.refund(ledger.reservations()[0].seq)
+        ledger.reserve("zcdp", qw.gaussian(10.0), lease=3600.0)
+    for role, may in (("admin", True), ("spender", False)):
+        for path in ("/reservations", "/desk", "/budget?name=zcdp"):
+            text = read(client, house, path, role)
+            assert "rho 0.005" in text
+            assert ('value="refund"' in text) == may, (role, path)
 
 
 def test_a_table_is_released_from_the_page_once_and_listed(client, house):
     with house.ledger() as ledger:
-        import quiltwork as qw
-
         ledger.open("tables", epsilon=1.0, protects=qw.add_remove())
     form = {"name": "tables", "plan": PLAN, "key": "june"}
     files = {"data": ("rows.csv", DATA, "text/csv")}

@@ -304,7 +304,8 @@ def move(session: Session, seq: int, act: str, note: str = "") -> Receipt:
     def work(writer: Writer) -> Entry:
         found = _reserved(writer.book, seq, act)
         made, account = entry_at(writer.connection, seq), writer.book.opened(found.budget)
-        rules.check_own(writer.book, writer.guarded, writer.principal, made and made.principal, "spend", account)
+        by = None if made is None else made.principal
+        rules.check_own(writer.book, writer.guarded, writer.principal, by, "spend", account)
         if found.status == HELD and found.until <= stamp(writer.now):
             raise NotOpen(f"reservation {seq}", "lapsed: its lease ended before it started", "reserve again")
         rules.check_move(found, act)
