@@ -161,3 +161,13 @@ def test_entries_of_a_budget_about_secrets_keep_the_change_that_they_are_about(l
         with pytest.raises((InvalidParameter, Unsupported), match=r"stated for|pays for windows"):
             ledger.spend("persons", stated_from_json(entry.content["loss"]))
         ledger.spend(name, stated_from_json(entry.content["loss"]))
+
+
+def test_runs_of_a_loss_are_about_what_the_budget_protects(ledger):
+    row = qw.gaussian(40.0).stated_for("one row")
+    with pytest.raises(InvalidParameter, match="stated for"):
+        ledger.open("b", units=row, most=5, protects="all rows of one person")
+    with pytest.raises(InvalidParameter, match="exchanged records"):
+        ledger.open("b", units=qw.poisson(qw.gaussian(1.0), 0.1), most=5, protects=qw.replace_one())
+    ledger.open("b", units=row, most=5, protects="one row")
+    ledger.spend("b", row)

@@ -6,6 +6,8 @@ import os
 from datetime import datetime
 from typing import Any
 
+from quiltwork.compose.filters.opening import UnitsFilter
+from quiltwork.compose.neighbors import check_neighbors
 from quiltwork.errors import InvalidParameter, NotOpen, Unsupported
 from quiltwork.ledger import names as words
 from quiltwork.ledger import tokens
@@ -24,9 +26,11 @@ STATES = {"pause": ("open",), "resume": ("paused",), "close": ("open", "paused")
 
 
 def open_budget(session: Session, terms: Terms) -> Receipt:
-    """Open a budget of a new name; a plan that as a whole passes the limit is refused."""
+    """Open a budget of a new name; a plan that as a whole passes the limit, or is about another change, is refused."""
     if terms.plan:
         check_plan(terms)
+    if isinstance(terms.filter, UnitsFilter):
+        check_neighbors(terms.filter.loss, *terms.paid)
 
     def work(writer: Writer) -> Entry:
         if writer.book.account(terms.name) is not None:
