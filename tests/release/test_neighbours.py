@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from tests.examples import PROFILE, examples
+from tests.examples import PROFILE, examples, some
 from tests.release import worlds as made
 
 import quiltwork as qw
@@ -37,8 +37,8 @@ def pairs(rng, kind, cap, count):
         elif kind == "person":
             second = [one for one in second if one["person"] != people[0]]
             first += [made.row(rng, people[0]) for _ in range(rng.choice((0, 1, cap, 3 * cap)))]
-        for side, some in zip(rows, (first, second), strict=True):
-            side += [{**one, "world": pair} for one in some]
+        for side, drawn in zip(rows, (first, second), strict=True):
+            side += [{**one, "world": pair} for one in drawn]
     for side in rows:
         rng.shuffle(side)
     return rows
@@ -90,6 +90,35 @@ def test_answers_of_neighbouring_tables_are_as_near_as_priced(case, nullable):
     limits = {name: 0 if name == "all" and kind == "replaced" else 1 for name in found}
     assert all(found[name] <= limits[name] for name in found), found
     assert sum(value == 1 for value in found.values()) >= 2, found  # some are attained: the test can fail
+
+
+MOST = {"all": 20.0, "adults": 20.0, "cost": 900.0, "narrow": 900.0, "ages": 900.0, "average": 900.0, "spread": 9e4}
+VECTORS = examples(2400) if PROFILE in ("default", "campaign") else 60  # pairs of tables of each kind
+SUMMED = {"cost", "narrow", "ages"}
+
+
+@pytest.mark.parametrize(("case", "nullable"), some([(c, n) for c in range(len(CASES)) for n in (True, False)], 3))
+def test_no_vector_of_moves_costs_more_than_the_plan(case, nullable):
+    """All queries together: the moves of each pair of tables, each over its noise, add up to at most the epsilon.
+
+    With the noises of five plans drawn at random, so that other vectors are the worst; and half of the price is broken.
+    """
+    kind, notion = CASES[case]
+    rng, cap = random.Random(100 + 10 * case + nullable), 3
+    plan = made.plan(VECTORS, notion(cap), nullable=nullable)
+    before, after = (made.answers(plan, side) for side in pairs(rng, kind, cap, VECTORS))
+    names = [one.name for one in plan.statistics if one.name in made.ADDED]
+    whats = {name: "sum" if name in SUMMED else WHAT.get(name, "persons") for name in names}
+    moves = [{name: made.moved(before[name][k], after[name][k], whats[name]) for name in names} for k in range(VECTORS)]
+    shares = []
+    for _ in range(5):
+        sizes = {name: rng.uniform(0.05, 1) ** 2 * MOST.get(name, 20.0) for name in names}
+        priced = made.one_world(notion(cap), sizes, nullable=nullable)
+        drawn = made.sizes_in_integers(priced)
+        cost = max(sum(float(move[name]) / drawn[name] for name in names) for move in moves)
+        shares.append(cost / float(priced.guarantee().epsilon(0.0).upper))
+    assert max(shares) <= 1 + 1e-9, shares
+    assert max(shares) > 0.5, shares
 
 
 def test_distinct_persons_move_by_one_person():

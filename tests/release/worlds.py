@@ -16,7 +16,7 @@ import quiltwork as qw
 from quiltwork import noise
 from quiltwork.data.engines.engine import Engine
 from quiltwork.release.scan import Totals, totals
-from quiltwork.tables.statistics.price import UNITS, Units
+from quiltwork.tables.statistics.price import UNITS, Drawn, Units, squared_units
 
 REGIONS = ("North", "South")
 HOSTILE = (None, math.nan, math.inf, -math.inf, 1e300, -1e300, 5e-324, -0.0, 2.5, 7.0, 49.999, 50.0, 60.0, 1e-9)
@@ -51,6 +51,39 @@ def plan(worlds: int, notion: object, *, nullable: bool) -> qw.Plan:
     if isinstance(notion, qw.tables.notions.neighbors.User):
         made.distinct("people", of=t.person, by=[t.world, t.region], noise=ONE)
     return made
+
+
+ADDED = ("all", "adults", "cost", "narrow", "ages", "average", "spread", "people")  # with noise on whole numbers
+
+
+def one_world(notion: object, sizes: dict[str, float], *, nullable: bool) -> qw.Plan:
+    """The same queries of one table, with Laplace noise of these sizes in units of the answer: what is priced."""
+    t = table(2, nullable=nullable)
+    made = qw.Plan(t, notion)
+    some = {name: noise.laplace(size) for name, size in sizes.items()}
+    made.count("all", noise=some["all"])
+    made.count("adults", by=t.region, where=t.age >= 18, noise=some["adults"])
+    made.sum("cost", of=t.cost, where=t.age.between(3, 65), noise=some["cost"])
+    made.sum("narrow", of=t.cost, clip=(50.0, 60.0), noise=some["narrow"])
+    made.sum("ages", of=t.age, clip=(10, 70), by=t.region, noise=some["ages"])
+    made.mean("average", of=t.cost, noise=some["average"])
+    made.variance("spread", of=t.cost, where=t.age >= 3, noise=some["spread"])
+    if "people" in sizes:
+        made.distinct("people", of=t.person, by=t.region, noise=some["people"])
+    return made
+
+
+def sizes_in_integers(made: qw.Plan) -> dict[str, float]:
+    """The noise of each query as it is drawn on whole numbers."""
+    found = {}
+    for one in made.statistics:
+        factor = Fraction(1)
+        if one.verb in ("sum", "mean"):
+            factor = Fraction(Units.of(one, made.table).factor)
+        elif one.verb == "variance":
+            factor = squared_units(one)
+        found[one.name] = Drawn.of(one.noise, factor).size
+    return found
 
 
 def row(rng: random.Random, person: object) -> dict:
@@ -96,6 +129,8 @@ def moved(before: dict, after: dict, what: str) -> Fraction:
         other_count, other_added, other_histogram = after[labels]
         if what == "sum":
             total += abs(added - other_added)
+        elif what == "persons":
+            total += abs(sum(histogram.values()) - sum(other_histogram.values()))
         elif what == "histogram":
             keys = {*histogram, *other_histogram}
             total += sum(abs(histogram.get(key, 0) - other_histogram.get(key, 0)) for key in keys)
