@@ -185,6 +185,7 @@ def test_entries_of_a_bracket_are_proved_one_by_one():
         {"epsilon": "one", "delta": 0.1},
         {"epsilon": 1.0, "delta": 2.0},
         {"epsilon": (1, 2, 3), "delta": 0.1},
+        {"epsilon": (True, 3), "delta": 0.1},
         {"epsilon": 1.0, "delta": "1e-999999999"},
         {"epsilon": math.nan, "delta": 0.1},
     ],

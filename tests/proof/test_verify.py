@@ -166,6 +166,15 @@ def test_members_that_are_said_twice_are_refused(tmp_path):
     assert (result.exit_code, "'epsilon' once" in result.output) == (2, True)
 
 
+@pytest.mark.parametrize(("upper", "code"), [("0.3", 0), ("0.29999999999999999999", 1), ("3e-1", 0), ("1e400", 0)])
+def test_numbers_of_many_digits_are_not_rounded_to_doubles(tmp_path, upper, code):
+    """Written as numbers, as a person may; the double of the second is 0.3, and of the last infinite."""
+    told = {**CLAIM, "loss": qw.pure(0.3).to_json(), "delta": "0", "epsilon": [0, "UPPER"]}
+    file = tmp_path / "claim.json"
+    file.write_text(json.dumps(told).replace('"UPPER"', upper))
+    assert CliRunner().invoke(verify, [str(file)]).exit_code == code
+
+
 def test_brackets_that_are_not_judged_are_counted(tmp_path):
     told = qw.gaussian(1.0).epsilon(1e-5).to_json()
     file = tmp_path / "two.json"

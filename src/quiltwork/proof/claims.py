@@ -26,9 +26,11 @@ ARGUMENTS = {"epsilon": "delta", "delta": "epsilon", "beta": "alpha"}  # of each
 
 def number_text(value: Any) -> str:
     """A number as it is written in a claim."""
+    if isinstance(value, bool):
+        raise TypeError("true and false are no numbers")
     if isinstance(value, (str, Decimal)):
         return str(value)
-    return repr(value) if isinstance(value, int) and not isinstance(value, bool) else repr(float(value))
+    return repr(value) if isinstance(value, int) else repr(float(value))
 
 
 def _end(name: str, value: Any) -> Fraction | None:

@@ -63,15 +63,21 @@ def unjudged(document: Any, found: Iterable[Claim]) -> int:
 
     def brackets(node: Any, depth: int) -> Iterator[tuple[str, str, str]]:
         ends = _ends(node)
-        if ends is not None:
-            sides = (side if isinstance(side, list) else [side] for side in ends[1:])
-            for lower, upper in zip(*sides, strict=False):
-                yield ends[0], number_text(lower), number_text(upper)
+        if ends is not None and ends[0] in ARGUMENTS:
+            for lower, upper in zip(_flat(ends[1]), _flat(ends[2]), strict=False):
+                yield ends[0], lower, upper
         elif depth < MAX_DEPTH and isinstance(node, (list, Mapping)):
             for one in node.values() if isinstance(node, Mapping) else node:
                 yield from brackets(one, depth + 1)
 
-    return len({one for one in brackets(document, 0) if one[0]} - known)
+    return len({*brackets(document, 0)} - known)
+
+
+def _flat(side: Any) -> list[str]:
+    """The ends of one or of many, as texts."""
+    if isinstance(side, list):
+        return [one for part in side for one in _flat(part)]
+    return [number_text(side) if isinstance(side, (int, float, str)) and not isinstance(side, bool) else repr(side)]
 
 
 def _ends(value: Any) -> tuple[str, Any, Any] | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
@@ -72,7 +74,7 @@ def _read(file: Path) -> Any:
         if kept is not None:
             return kept
         try:
-            told = json.loads(text, object_pairs_hook=_once)
+            told = json.loads(text, object_pairs_hook=_once, parse_float=_typed)
         except ValueError:
             return _of_object(loads(text))
         return _of_object(loads(text)) if isinstance(told, dict) and told.get("schema") == DESIGN else told
@@ -84,6 +86,12 @@ def _read(file: Path) -> Any:
         raise InvalidParameter(
             "file", str(file), "JSON", "claims, proofs, reports, answers beside their loss"
         ) from None
+
+
+def _typed(text: str) -> float | str:
+    """A double where it is the number as typed, else its digits: 0.29999999999999999999 is not 0.3."""
+    value = float(text)
+    return value if math.isfinite(value) and Decimal(repr(value)) == Decimal(text) else text
 
 
 class _Twice(Exception):
