@@ -327,6 +327,12 @@ def test_what_is_not_judged_is_undecided_or_refused():
     assert guarantee(qw.pure(0.0), PRIORS["short"]).prove(0.0).verdict == "proved"
 
 
+def test_no_exponent_breaks_a_claim_about_a_chain():
+    told = guarantee(qw.gaussian(5.0), MarkovChain([[0.8, 0.2], [0.2, 0.8]])).curve.to_prove()
+    for ends, delta in ((["1e380", "1e390"], "1e-6"), (["0", "1e-390"], "1e-300"), (["1e380", "1e390"], "0")):
+        assert qw.prove(told, epsilon=ends, delta=delta).verdict != "proved"
+
+
 def test_an_epsilon_without_end():
     loss = 10 * qw.approximate(0.1, 1e-6)
     assert loss.epsilon(1e-6).prove().verdict == "proved"

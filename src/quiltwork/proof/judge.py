@@ -18,6 +18,7 @@ from typing import Any
 
 import attrs
 
+from quiltwork.errors import InvalidParameter
 from quiltwork.proof import largest
 from quiltwork.proof.balls import BITS, Enclosure, ball, guess, precision, shown
 from quiltwork.proof.claims import Claim
@@ -132,9 +133,11 @@ def judge(claim: Claim) -> Judgement:
             upper, lower = _beta(claim, listed, log)
         else:
             upper, lower = (_epsilon if claim.quantity == "epsilon" else _delta)(claim, listed, log)
-    except Refused as reason:
+    except InvalidParameter:
+        raise
+    except (Refused, ArithmeticError, ValueError, RecursionError) as reason:
         upper = lower = None
-        log.lines.append(str(reason))
+        log.lines.append(str(reason) if isinstance(reason, Refused) else "numbers too large or too small to steer by")
     return Judgement(upper, lower, tuple(log.lines), log.bits)
 
 

@@ -31,6 +31,7 @@ from quiltwork.proof.contour.line import line
 
 RATIOS = (1.4, 2.0, 3.0, 4.5, 7.0, 11.0, 17.0)
 WIDTHS = (0.12, 0.05, 0.02)
+MARGIN = 8.5  # widths between the upper cut and the least x whose loss is enough by itself
 
 
 class Kept(MovedGaussians):
@@ -180,7 +181,7 @@ def _cut_at(
     if not whole.w.log(star) >= eps - bottom:
         raise Undecided("threshold")
     c1 = arb(_place(whole, near(eps) / ratio))
-    c2 = arb(near(root * root * (star + 8.5 * tau / root)))
+    c2 = arb(near(root * root * (star + MARGIN * tau / root)))
     if not c2 - c1 > tau:
         raise Undecided("no room between the cuts")
     means = [(p, c) for p, c, _ in whole.w.parts]
@@ -188,7 +189,7 @@ def _cut_at(
     beyond_q = normal_below(-c2 / root)
     # some release in C: exact but for what lies below the threshold
     jump = -(count * (-beyond).log1p()).expm1() + eps.exp() * (count * (-beyond_q).log1p()).expm1()
-    miss = hi(eps.exp() * count * beyond_q * normal_below((star - c2 / (root * root)) * root / tau))
+    miss = _missed(eps, count, beyond_q, star, c2, tau)
     below = Kept(whole, None, c1, tau)
     middle = Kept(whole, c1, c2, tau)
     above = total([p * normal_below((c1 - c) / root) for p, c in means])
@@ -201,6 +202,12 @@ def _cut_at(
     rest_low, rest_high = _no_jump(below, count, eps, accuracy, float(sofar), budget)
     lower = lo(low + jump + rest_low)
     return between(lower if lower > 0 else arb(0), hi(high + jump + miss + rest_high))
+
+
+def _missed(eps: arb, count: int, beyond: arb, star: arb, cut: arb, tau: arb) -> arb:
+    """At most what is lost where a release in C lies below the threshold: e^eps Q(some release in C has x < star)."""
+    square = 1 + tau * tau
+    return hi(eps.exp() * count * beyond * normal_below((star - cut / square) * square.sqrt() / tau))
 
 
 def _no_jump(below: Kept, count: int, eps: arb, accuracy: float, size: float, budget: Budget) -> tuple[arb, arb]:
