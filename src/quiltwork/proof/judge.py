@@ -30,7 +30,9 @@ from quiltwork.proof.rooms import chains, worlds
 
 SUBJECTS = (SCHEMA, worlds.SCHEMA, chains.SCHEMA)  # what claims may be about
 Truth = bool | None
-ENOUGH = Fraction(1, 10**12)  # relative width of divergences that a type II error is made of
+ENOUGH, COARSE, NEAR = 1e-12, 1e-6, 4.0  # relative width of divergences that a type II error is made of, and while the
+# place of its epsilon is known to so much
+WIDTHS = (1e-13, 1e-12, 1e-10, 1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # of the four points around it
 GOLDEN = (math.sqrt(5) - 1) / 2
 
 
@@ -259,39 +261,37 @@ def _beta(claim: Claim, listed: list[Composition], log: _Log) -> tuple[Truth, Tr
     return upper, lower
 
 
-def _narrow(found: Enclosure) -> bool:
-    return bool(found.high - found.low <= ball(ENOUGH) * found.high)
-
-
 class _Test:
     """g(t) = 1 - D(log t) - t alpha of one composition."""
 
     def __init__(self, composition: Composition, alpha: Fraction, log: _Log) -> None:
         self.composition, self.alpha, self.log = composition, alpha, log
 
-    def gain(self, epsilon: Fraction) -> Any:
+    def gain(self, epsilon: Fraction, enough: float = ENOUGH) -> Any:
         """A ball of g at t = e^epsilon."""
-        found = enclose(
-            self.composition, epsilon, lambda one: one.high - one.low <= ball(ENOUGH) * one.high, long=False
-        )
+        found = enclose(self.composition, epsilon, lambda one: one.high - one.low <= enough * one.high, long=False)
         self.log.bits = max(self.log.bits, found.bits)
         return 1 - found.low.union(found.high) - ball(epsilon).exp() * ball(self.alpha)
 
     def top(self) -> tuple[Fraction, Any, Any]:
         """(epsilon near the top, g there, a ball above every g)."""
         low, high = -60.0, 60.0
-        for _ in range(46):  # g is concave in t, so it rises and then falls in epsilon as well
+        for _ in range(68):  # g is concave in t, so it rises and then falls in epsilon as well
             left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
-            if guess(self.gain(Fraction(left))) < guess(self.gain(Fraction(right))):
+            enough = max(ENOUGH, min(COARSE, (high - low) ** 2 / 1e3)) if high - low < NEAR else ENOUGH
+            below, above = (self.gain(Fraction(at), enough) for at in (left, right))
+            if below.mid() < above.mid():
                 low = left
             else:
                 high = right
+            if (high - low) ** 2 < 100 * ENOUGH and not (below < above or below > above):
+                break  # as near as these balls show
         centre = Fraction((low + high) / 2)
         at = self.gain(centre)
-        for width in (1e-8, 1e-6, 1e-4, 1e-2, 1.0):
-            above = self._above(centre, Fraction(width))
-            if above is not None:
-                return centre, at, above
+        for width in (w for w in WIDTHS if 6 * w > high - low):
+            bound = self._above(centre, Fraction(width))
+            if bound is not None:
+                return centre, at, bound
         return centre, at, ball(1)
 
     def _above(self, centre: Fraction, width: Fraction) -> Any | None:

@@ -17,6 +17,7 @@ from quiltwork.proof.contour.law import DiscreteGaussian, common
 from quiltwork.proof.contour.line import Parts, log_moment, steer
 
 MOST = 200_000
+LAST = 1.2  # of the frequency from which the terms are small
 
 
 def shared_lattice(parts: Parts) -> tuple[Fraction, Fraction] | None:
@@ -37,6 +38,20 @@ def _first_above(place: arb) -> int:
     if low is None or high is None or high - low > 1:
         raise Undecided("epsilon is not known to a step of the lattice")
     return int(high) + 1
+
+
+def _beyond(last: arb, theta: arb, step: arb, u: arb) -> arb:
+    """The terms beyond u, where |M| is `last` at most.
+
+    |M| falls up to pi/b (Jacobi's product), |K| <= 3 pi^2 e^{(theta+1/2)b}/(4 b u^2) (Jordan).
+    """
+    return last * 3 * arb.pi() / 4 * ((theta + arb(1) / 2) * step).exp() / u
+
+
+def _missed(eps: arb, place: arb, log_mass: arb) -> arb:
+    """What the point before the first adds at most, if it may lie above eps."""
+    gain = 1 - (lo(eps) - place).exp()
+    return arb(0) if gain <= 0 else log_mass.exp() * hi(gain)
 
 
 def lattice(parts: Parts, eps: arb, accuracy: float, budget: Budget) -> arb:
@@ -67,7 +82,7 @@ def lattice(parts: Parts, eps: arb, accuracy: float, budget: Budget) -> arb:
     count = points // 2 + 1
     smooth = all(isinstance(law, DiscreteGaussian) for law, _ in parts)
     if smooth and len({law.steps for law, _ in parts}) == 1:
-        count = min(count, math.ceil(reach * 1.2 / near(turn)) + 2)
+        count = min(count, math.ceil(reach * LAST / near(turn)) + 2)
     if count > MOST:
         raise Undecided(f"{count} points of a lattice")
     budget.spend(4 * count)
@@ -87,17 +102,14 @@ def lattice(parts: Parts, eps: arb, accuracy: float, budget: Budget) -> arb:
     scale = (size - theta * first).exp()
     beyond = arb(0)
     if count < points // 2 + 1:
-        # |M| falls up to pi/b (Jacobi's product), |K| <= 3 pi^2 e^{(theta+1/2)b}/(4 b u^2) (Jordan)
         u = lo(turn * (count - 1))
-        beyond = abs(product[-1]) * 3 * arb.pi() / 4 * ((theta + arb(1) / 2) * step).exp() / u
+        beyond = _beyond(abs(product[-1]), theta, step, u)
         if not hi(u + turn) * step <= arb.pi() * 1.000001:
             raise Undecided("cutoff beyond the period")
     low = scale * (value - beyond)
     for found_bounds in (bounds, bounds_left):
         low = low - least(*[(m - s * width).exp() / (1 - (-s * width).exp()) for s, m in found_bounds])
     high = scale * (value + beyond)
-    missed = 1 - (lo(eps) - (first - step)).exp()  # positive only if the point before may lie above eps
-    if not missed <= 0:
-        high = high + (size - theta * (first - step)).exp() * hi(missed)
+    high = high + _missed(eps, first - step, size - theta * (first - step))
     lower = lo(low)
     return between(lower if lower > 0 else arb(0), hi(high))
