@@ -45,7 +45,7 @@ NUMBER = re.compile(r"(?<![\w.])(\d{1,3}(?:,\d{3})+|\d+)(?:\.(\d+))?(?:e([+-]?\d
 SHORTEST = re.compile(r"(?<![\w.])(\d+\.\d*)\[(\d+), (\d+)\]")  # 11.47[15, 29]
 FEWEST, MOST = 4, 17  # digits; shares in percent may have one less
 SEVERAL = 12  # answers of one question that are looked at: more are a figure
-EASY = 20  # seconds of a study of the gallery, quick
+EASY = 3  # seconds of a study of the gallery, quick
 
 
 @attrs.frozen

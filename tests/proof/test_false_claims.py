@@ -1,6 +1,7 @@
 """False claims that a prover might be talked into: none is proved, and what cannot be read is refused."""
 
 import json
+import math
 from fractions import Fraction
 
 import flint
@@ -310,9 +311,14 @@ def test_the_top_beside_the_four_points_is_counted():
         with mpmath.workdps(40), precision(300):
             exact = mpmath.mpf(alpha.numerator) / alpha.denominator
             truth = mpmath.nstr(max(1 - mpmath.e * exact, (1 - exact) / mpmath.e), 38)
-            _, at, above = _Test(composition, alpha, _Log()).top()
+            test = _Test(composition, alpha, _Log())
+            _, at, above = test.top()
             assert above >= ball(truth) - ball("1e-36")
             assert at <= ball(truth) + ball("1e-36")
+            width, corner = Fraction(1, 100), 1 if alpha < 1 / (1 + math.e) else -1
+            beside = [test._above(corner + shift * width, width) for shift in (-2, 0, 2)]
+            assert all(one is None or one >= ball(truth) - ball("1e-36") for one in beside)
+            assert any(one is not None for one in (beside[0], beside[2]))
 
 
 # ---- edited files

@@ -34,6 +34,7 @@ CASES = [
     (1000 * qw.pure(0.05), 1e-60),
     (100 * qw.approximate(0.1, 1e-8), 1e-5),
     (300 * qw.constraints([(0.3, 0.0), (0.15, 0.02)]), 1e-12),
+    (3 * qw.constraints([(0.4, 0.01), (0.1, 0.2)]), 0.1),
     (30 * qw.poisson(qw.pure(1.0), 0.1), 1e-6),
     (qw.poisson(qw.gaussian(0.8), 0.01), 1e-5),
     (qw.poisson(qw.mixture([(0.5, qw.gaussian(1.0)), (0.5, qw.laplace(1.0))]), 0.2), 1e-5),
@@ -65,6 +66,13 @@ def test_renyi_statements_have_a_proved_upper_end():
         proof = bracket.prove(digits=4)
         assert proof.upper is True
         assert prove(loss, epsilon=bracket.lower * (1 - 1e-6), delta=1e-6).verdict == "refuted"
+
+
+@pytest.mark.parametrize("loss", [qw.zcdp(0.5), qw.rdp([2.0, 4.0], [1.0, 2.5]), 2 * qw.zcdp(0.25)])
+def test_renyi_statements_have_the_lower_end_of_the_gaussian_that_they_allow(loss):
+    """mu = 1 in each of them: 4.3771... at 1e-5."""
+    for end, lower in (("4.377", True), ("4.378", None)):
+        assert prove(loss, epsilon=(end, "100"), delta="1e-5").lower is lower
 
 
 @pytest.mark.parametrize("loss", [qw.gaussian(1.0), 10 * qw.pure(0.1), qw.poisson(qw.gaussian(1.0), 0.1)], ids=str)

@@ -3,6 +3,7 @@
 import pytest
 from flint import acb, arb
 
+from quiltwork.proof.contour import panels
 from quiltwork.proof.contour.balls import Budget, hi, lo, precision
 from quiltwork.proof.contour.law import Exponential, Gaussian, Laplace, Mixture
 from quiltwork.proof.contour.panels import FixedSizeGaussian, FixedSizeLaplace, MovedLaplaces
@@ -48,3 +49,17 @@ def test_a_mixture_is_bounded_by_its_parts():
         for u in PLACES:
             value = sum((acb(w) * law.transform(acb(theta, u)) for w, law in parts), acb(0))
             assert lo(abs(value) / whole) <= hi(bound(arb(u)))
+
+
+@pytest.mark.parametrize("cells", [1, 3, 20])
+@pytest.mark.parametrize("name", ["sampled laplace", "laplace added", "batch, gaussian", "batch, laplace"])
+def test_minorants_weigh_no_more_than_the_law(name, cells, monkeypatch):
+    """On coarse cells, where a density or a slope of the wrong end is far too much."""
+    monkeypatch.setattr(panels, "CELLS", cells)
+    with precision(128):
+        law, theta = LAWS[name](), arb("0.7")
+        ends = getattr(law, "ends", [])
+        room = law.moment(theta, Budget(1e9)) - sum((p * (theta * x).exp() for p, x in ends), arb(0))
+        weight = sum((d * w for group in law.groups(theta) for d, w in group), arb(0))
+        assert 0 < hi(weight) <= lo(room)
+        assert cells < 20 or weight > room / 4, "and not idle"

@@ -14,7 +14,7 @@ from quiltwork.proof.contour.balls import Budget, Undecided, between, fraction, 
 from quiltwork.proof.contour.cut import cut
 from quiltwork.proof.contour.gaussians import MovedGaussians
 from quiltwork.proof.contour.lattice import lattice, shared_lattice
-from quiltwork.proof.contour.law import Exponential, Finite, Gaussian, Laplace, Law
+from quiltwork.proof.contour.law import Exponential, Finite, Gaussian, Laplace, Law, Mixture
 from quiltwork.proof.contour.line import Parts, line, rough, steer
 from quiltwork.proof.contour.nodes import law_of, two_sided
 from quiltwork.proof.contour.powers import powers
@@ -164,6 +164,8 @@ def _compose(
         law = gathered[0][0]
         if isinstance(law, MovedGaussians):
             methods.append(lambda _: one_release(law, eps))
+        if isinstance(law, Mixture) and all(isinstance(one, MovedGaussians) for _, one in law.parts):
+            methods.append(lambda _: _seen(law, eps))
         if isinstance(law, Gaussian):
             mu = law.variance.sqrt()
             methods.append(lambda _: one_release(MovedGaussians([(arb(1), mu)], [(arb(1), arb(0))]), eps))
@@ -191,6 +193,11 @@ def _compose(
     if best is None:
         raise Undecided("no method")
     return best
+
+
+def _seen(law: Mixture, eps: arb) -> arb:
+    """One release of which it is seen which of several it is."""
+    return total([w * one_release(one, eps) for w, one in law.parts if isinstance(one, MovedGaussians)])
 
 
 def _cut(parts: Parts, made: Callable[[], Parts], eps: arb, accuracy: float, budget: Budget) -> arb:
