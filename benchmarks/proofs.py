@@ -92,7 +92,8 @@ def references(files: Sequence[str] = ()) -> int:
         verdicts = []
         for width in WIDTHS:
             ends = str(low * (1 - Decimal(width) / 2)), str(high * (1 + Decimal(width) / 2))
-            proof = qw.prove(loss, **{quantity: ends}, **asked)
+            claimed: dict[str, Any] = {quantity: ends, **asked}
+            proof = qw.prove(loss, **claimed)
             verdicts.append(f"{width} {proof.verdict} {proof.seconds:.1f} s")
             count["refuted"] += proof.verdict == "refuted"
             if proof.verdict == "proved":

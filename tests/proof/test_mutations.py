@@ -117,6 +117,16 @@ def test_a_dropped_atom_and_exchanged_worlds_are_caught(monkeypatch):
     assert bracket.prove().verdict == "refuted"
 
 
+def test_a_loss_that_may_lie_above_epsilon_counts_from_0_to_its_most():
+    """Half of the mass at log 2, and an epsilon that is known to 1e-5 about it."""
+    with precision(200):
+        log, hair = ball(2).log(), ball("1e-5")
+        found = finite.divergence([(ball("0.5"), log)], ball(0), log + flint.arb(0, 1) * hair)
+        assert found.lower() <= 0
+        assert found.upper() >= ball("0.5") * -(-hair).expm1()
+        assert found.upper() < ball("1e-4")
+
+
 @pytest.mark.parametrize("bits", [53, 64])
 def test_few_bits_leave_it_undecided_not_wrong(monkeypatch, bits):
     monkeypatch.setattr("quiltwork.proof.judge.BITS", bits)
