@@ -13,6 +13,7 @@ extensions = [
     "sphinx_design",
     "sphinx.ext.autodoc",
     "mathml",
+    "entry_words",
     "plain_docstrings",
     "command_help",
     "http_interface",

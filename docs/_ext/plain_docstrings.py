@@ -25,6 +25,8 @@ def escape(text: str) -> str:
 def section(paragraph: list[str]) -> list[str]:
     """A section of numpydoc: a title, dashes, then names with indented words, or an example."""
     markup = [f".. rubric:: {paragraph[0]}", ""]
+    if paragraph[2].startswith(" "):  # words without a name before them
+        return [*markup, "\\ " + " ".join(escape(line.strip()) for line in paragraph[2:]), ""]
     for line in paragraph[2:]:
         if paragraph[0] == "Examples":
             markup.append(line)

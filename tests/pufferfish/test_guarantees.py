@@ -24,7 +24,14 @@ BUDGET = 0.07648120026605557
 def test_words_name_secrets_assumptions_theorems_and_the_worst_case() -> None:
     promise = guarantee(10 * qw.gaussian(50.0), CHAIN)
     text = promise.explain(1e-6)
-    for words in ("each single entry", "Markov chain of 2 states", "translated once", "propagation", "shift", "'home'"):
+    for words in (
+        "each single entry",
+        "Markov chain of 2 states",
+        "translated to the secrets",
+        "propagation",
+        "shift",
+        "'home'",
+    ):
         assert words in text
     assert "may depend on earlier results" in text
 

@@ -106,3 +106,10 @@ def test_the_schema_takes_one_kind_each():
     for text, _ in GOOD.values():
         assert not list(check.iter_errors(parse_any(text).to_dict()))
     assert list(check.iter_errors({"quiltwork": 1}))
+
+
+@pytest.mark.parametrize("name", ["visits.parquet", "visits.csv"])
+def test_a_table_in_the_place_of_a_plan_is_told(name, tmp_path):
+    (tmp_path / name).write_bytes(b"PAR1\x80")
+    with pytest.raises(InvalidPlan, match=r"is a table, .* a plan comes first, its data after it"):
+        read_any(tmp_path / name)

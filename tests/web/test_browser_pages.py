@@ -11,10 +11,12 @@ import pytest
 from tests.examples import some
 from tests.web import looks
 from tests.web.chrome import NARROW, WIDE, Visit, chromium
-from tests.web.served import House, Process, furnished
+from tests.web.served import ROOT, House, Process, furnished
 
 import quiltwork as qw
 from quiltwork.errors import AccessDenied, BudgetExceeded
+from quiltwork.report import report_of
+from quiltwork.spec import read_any
 
 pytestmark = pytest.mark.slow
 
@@ -166,3 +168,23 @@ def test_a_page_at_twice_the_size_of_its_letters_fits(
             found = looks.structure(page)
             assert found["wide"] <= 0, (path, found["out"])
         visit.calm()
+
+
+@pytest.mark.parametrize("file", ["plans/hospital.yaml", "plans/visits.yaml", "worlds/medical.yaml"])
+def test_a_report_can_be_read_by_everybody(browser: Any, tmp_path: Any, file: str) -> None:
+    """One file from disk, without the service: names in the accessibility tree, contrast, widths, one heading."""
+    path = tmp_path / "report.html"
+    report_of(read_any(ROOT / "examples" / file)).save(path)
+    context = browser.new_context(viewport=WIDE)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    for scheme, size in (("light", NARROW), ("dark", WIDE)):
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size(size)
+        found = looks.structure(page)
+        assert (found["lang"], found["h1"], found["main"]) == ("en", 1, 1)
+        assert found["unnamed"] == found["images"] == found["scopes"] == 0
+        assert found["wide"] <= 0, found["out"]
+        assert not looks.faint(page)
+        assert not looks.nameless(page)
+    context.close()

@@ -134,8 +134,8 @@ def test_planned_releases_and_parts_of_the_data(open_house):
     form = browser.page("/budget?name=months").form("/budget/forecast")
     browser.follow(browser.send(form, "/budget/spend", blocks=["january"]))
     assert spends(open_house, "months")[-1].content["blocks"] == ["january"]
-    assert "0% is spent" in browser.page("/budget?name=months&block=february").words
-    assert "0% is spent" not in browser.page("/budget?name=months&block=january").words
+    assert "is spent (0%)" in browser.page("/budget?name=months&block=february").words
+    assert "is spent (0%)" not in browser.page("/budget?name=months&block=january").words
     assert browser.client.get("/budget?name=months&block=june").status_code == 422
 
 

@@ -20,8 +20,8 @@ from quiltwork.pufferfish.translation.translate import Method
 
 USUAL_DELTA = 1e-6  # at which the reasons and the witness are told
 BECAUSE = (
-    "the composition of all releases is translated once, so that the penalty for correlation is paid once "
-    "(after Theorems 6 and 7 of the composition theorem for Pufferfish privacy)"
+    "what all releases together cost a single entry is translated to the secrets once, so that the penalty for "
+    "correlation is paid once (after Theorems 6 and 7 of the composition theorem for Pufferfish privacy)"
 )
 ADAPTIVE = (
     "every release has at most its stated loss when one entry changes, whatever was seen before; which release comes "

@@ -63,7 +63,7 @@ def loss_fact(epsilon: Bracket, delta: float, label: str = "Certified privacy lo
 
 def narrower(method: str) -> str:
     """What may bring the ends nearer to each other, by how they were found."""
-    if method.startswith("translated once"):
+    if method.startswith("translated to the secrets"):
         return "the upper end is for any releases with these losses; a table plan under this prior says which"
     if method.startswith("worst of"):
         return "fewer different noises or conditions in one plan may narrow it"

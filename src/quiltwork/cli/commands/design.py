@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from quiltwork.cli.options import AsJson, single
+from quiltwork.cli.options import AsJson, Html, Markdown, single
 from quiltwork.errors import InvalidParameter
 
 
@@ -34,18 +34,22 @@ def design(
     figure: Annotated[
         Path | None, typer.Option(help="Also draw before, after and the channel: .svg, .png, .pdf.")
     ] = None,
+    html: Html = None,
+    markdown: Markdown = None,
 ) -> None:
     """Show what releases tell about a secret behind the data, and design the next one.
 
     Without a target in the world file, and without --epsilon, what was released is evaluated only.
     """
     from quiltwork import checks
+    from quiltwork.cli.files import check_writable
     from quiltwork.cli.terminal import detail, figure_kind, plan_at, told
     from quiltwork.report.answers.design import channel_csv, view
     from quiltwork.report.pages.design import world_report
     from quiltwork.spec.files.world import read_world
 
     figure_kind(figure)  # refused before the work, not after it
+    check_writable(html=html, markdown=markdown)
     file = plan_at(world, read_world)
     if csv is not None and epsilon is None and file.target is None:
         raise InvalidParameter("--csv", str(csv), "given with a target", "without one nothing is designed")
@@ -59,8 +63,8 @@ def design(
         family=family,
         compare=not no_compare,
     )
-    report = world_report(found, detail(figure))
+    report = world_report(found, detail(figure, html, markdown))
     if csv is not None and found.design is None:
         print(f"{csv} was not written: there is no table", file=sys.stderr)
     table = None if found.design is None else channel_csv(found, found.design)
-    raise typer.Exit(told(report, as_json, figure=figure, csv=csv, table=table))
+    raise typer.Exit(told(report, as_json, html=html, markdown=markdown, figure=figure, csv=csv, table=table))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quiltwork.cli.options import AsJson, single
+from quiltwork.cli.options import AsJson, Html, Markdown, single
 from quiltwork.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -36,18 +36,22 @@ def influence(
     as_json: AsJson = False,
     csv: Annotated[Path | None, typer.Option(help="Also write every size, its influence and its status.")] = None,
     figure: Annotated[Path | None, typer.Option(help="Also draw the influence: .svg, .png or .pdf.")] = None,
+    html: Html = None,
+    markdown: Markdown = None,
 ) -> None:
     """Show how much correlated entries tell about each other, and what releases then leak about one of them.
 
     Give a prior file or --binary.
     """
     from quiltwork import checks
+    from quiltwork.cli.files import check_writable
     from quiltwork.cli.terminal import detail, figure_kind, plan_at, told, waiting
     from quiltwork.report.answers.influence import sizes_csv, view
     from quiltwork.report.pages.influence import influence_report
     from quiltwork.spec.files.plan import read_plan
 
     figure_kind(figure)  # refused before the work, not after it
+    check_writable(html=html, markdown=markdown)
     if max_size is not None and not 1 <= max_size <= LARGEST:
         raise InvalidParameter("max-size", max_size, f"a number from 1 to {LARGEST}")
     with waiting("following influence"):
@@ -59,8 +63,10 @@ def influence(
             per_entry=None if per_entry is None else checks.moderate("per-entry", per_entry),
             delta=None if delta is None else checks.probability("delta", delta),
         )
-        report = influence_report(found, detail(figure))
-    raise typer.Exit(told(report, as_json, figure=figure, csv=csv, table=sizes_csv(found)))
+        report = influence_report(found, detail(figure, html, markdown))
+    raise typer.Exit(
+        told(report, as_json, html=html, markdown=markdown, figure=figure, csv=csv, table=sizes_csv(found))
+    )
 
 
 def _file(path: Path | None, binary: str | None) -> PriorFile:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from quiltwork.cli.options import AsJson, single
+from quiltwork.cli.options import AsJson, Html, Markdown, single
 
 if TYPE_CHECKING:
     from quiltwork.document.page import Report
@@ -34,29 +34,33 @@ def tables(
     ] = None,
     as_json: AsJson = False,
     everything: Annotated[bool, typer.Option("--all", help="Show every query of a long plan.")] = False,
+    html: Html = None,
+    markdown: Markdown = None,
 ) -> None:
     """Account overlapping queries on one table: the worst step of its neighbours, and what that costs."""
     from quiltwork import checks
-    from quiltwork.cli.terminal import parsed, plan_at, told, waiting
+    from quiltwork.cli.files import check_writable
+    from quiltwork.cli.terminal import detail, parsed, plan_at, told, waiting
     from quiltwork.errors import UnboundedLossError
     from quiltwork.report.answers.tables import view
     from quiltwork.report.pages.tables import refused_table_report, table_report
     from quiltwork.spec.fields.notions import Notion
     from quiltwork.spec.files.table_plan import read_table_plan
 
+    check_writable(html=html, markdown=markdown)
     spec = plan_at(plan, read_table_plan)
     if delta is not None:
         checks.probability("delta", delta)
     if between is not None:
-        raise typer.Exit(told(_apart(spec, between, delta, everything), as_json))
+        raise typer.Exit(told(_apart(spec, between, delta, everything), as_json, html=html, markdown=markdown))
     try:
         notions = [parsed(Notion, text, "--to") for text in to or []]
         with waiting("searching the worst neighbours"):
             found = view(spec, delta, notions)
-            report = table_report(found, "words", None if everything else SHOWN)
+            report = table_report(found, detail(html, markdown), None if everything else SHOWN)
     except UnboundedLossError as error:
         report = refused_table_report(spec, error)
-    raise typer.Exit(told(report, as_json))
+    raise typer.Exit(told(report, as_json, html=html, markdown=markdown))
 
 
 def _apart(spec: TablePlan, files: tuple[Path, Path], delta: float | None, everything: bool) -> Report:

@@ -101,6 +101,9 @@ class Budget:
     def __str__(self) -> str:
         return f"{self.name}: {self.terms.limit} ({self.kind}, {self.state})"
 
+    def __repr__(self) -> str:
+        return f"<Budget {self}>"
+
 
 @document("balance_amount/1")
 @attrs.frozen
@@ -298,8 +301,11 @@ class Balance:
         return markup.block(markup.paragraphs(self.explain().splitlines()), bar, table)
 
     def __str__(self) -> str:
-        limit, spent, _ = self.amounts[0].texts(12)
+        limit, spent, _ = self.amounts[0].texts()
         return f"{self.budget.name}: {self.unit} {spent} of {limit} spent"
+
+    def __repr__(self) -> str:
+        return f"<Balance of {self}>"
 
 
 def balance_of(book: Book, account: Account, now: datetime, block: str | None) -> Balance:

@@ -1,4 +1,4 @@
-"""The curve of a composed per-entry loss under a prior: translated once, the penalty paid once.
+"""The curve of a composed per-entry loss under a prior: translated to the secrets once, the penalty paid once.
 
 Bounds by shifting (which hold the pure ones, `approximate`) and bounds by size hold for every case; the least is taken
 for each case, then the worst case.  By size: a group of b entries, and what the rest tells,
@@ -38,7 +38,7 @@ from quiltwork.pufferfish.translation.approximate import Shift
 from quiltwork.pufferfish.translation.influence import InfluenceCurve
 from quiltwork.pufferfish.translation.translate import Method, Translator, check
 
-METHOD = "translated once"
+METHOD = "translated to the secrets"
 MAX_SINGLE_EPSILONS = 4  # epsilons that are answered one by one
 GRID = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 32, 40, 48, 64, 96, 128, 192, 256)
 MOST_CASES = 64  # for which the prior's own law is composed, and delta is asked one by one

@@ -287,7 +287,7 @@ def _added(releases: Sequence[Release], prior: Prior, secrets: EntryValues | Non
 
 SHOWN = 14  # sizes in a table to read, besides those that decide
 TOTALS = {  # ways to add up, with the field of Totals and what they do
-    "all theorems": ("best", "the sum of the per-entry epsilons, translated once"),
+    "all theorems": ("best", "the sum of the per-entry epsilons, translated to the secrets once"),
     "Theorem 6": ("one_size", "the same sum, at the best size"),
     "Theorem 7": ("theorem_7", "each release at its own best size, the penalty of the smallest"),
     "each by itself": ("naive", "every release is translated, and the penalties add up"),

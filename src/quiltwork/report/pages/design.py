@@ -56,10 +56,8 @@ MOST_DRAWN = 40  # rows and columns of a table that is drawn or written out
 MOST_BOUNDED = 2_000_000  # X * X * Y up to which Theorem B is drawn, point by point
 READS = {"data": "the data", "secret": "the secret", "data and output": "the data and what was released before"}
 BECAUSE = (
-    "the joint law of everything that was released, given each secret, is listed and compared pair by pair "
-    "(theory/confounding.md 1)",
-    "what a solver proposes is rounded to a table of whole numbers and evaluated again outside of it "
-    "(theory/confounding.md 4)",
+    "the joint law of everything that was released, given each secret, is listed and compared pair by pair",
+    "what a solver proposes is rounded to a table of whole numbers and evaluated again outside of it",
 )
 
 

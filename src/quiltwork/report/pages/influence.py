@@ -32,7 +32,7 @@ FAINT = 1e-3  # of the largest influence: sizes beyond are cut off
 MANY_SIZES = 64  # sizes from which on fewer per-entry epsilons are asked
 TRANSLATION = (
     "an epsilon for each entry is translated once into an epsilon for the secrets, at the size of set that gives the "
-    "least (theory/pufferfish.md 3)"
+    "least"
 )
 
 

@@ -21,8 +21,7 @@ from quiltwork.report.parts import target_rows, targets_fact, upward
 SHOWN = 16  # faces in the table
 DRAWN = 600  # faces in the picture
 BECAUSE = (
-    "constraints that hold at once are one mixture of randomized responses, and mixtures compose exactly "
-    "(theory/multi-constraints.md 2)",
+    "constraints that hold at once are one mixture of randomized responses, and mixtures compose exactly",
     "every region that contains the truth may be intersected with any other (Kairouz, Oh and Viswanath 2015)",
 )
 

@@ -12,7 +12,7 @@ from quiltwork.errors import QuiltworkError, Unreachable
 from quiltwork.mechanisms.noise import Auto
 from quiltwork.numbers.digits import NOISE, at_most
 from quiltwork.release.released import FITTED, LAST, Released
-from quiltwork.report.parts import loss_fact, percent, promised
+from quiltwork.report.parts import loss_fact, promised
 from quiltwork.tables.guarantee import USUAL_DELTA
 from quiltwork.tables.plan import Plan
 from quiltwork.tables.statistics.statistic import Statistic
@@ -45,7 +45,7 @@ def released_report(found: Released, title: str, delta: float | None = None, pla
     ]
     drawn = "Every number is how often an output of a channel was drawn."
     if found.statistics:
-        held = percent(found.confidence)
+        held = _confidence(found)
         drawn = f"Noise is in every number; intervals hold the number without noise in {held} of cases."
     lead = f"{drawn} Protected: {found.guarantee.protects}."
     data = {"kind": "release", "met": True, "release": {**found.about(), "rows": [dict(row) for row in found.rows]}}
@@ -88,19 +88,26 @@ def _numbers(found: Released, queries: set[str]) -> list[Block]:
     digits = _digits(rows)
     fitted = [("Consistent", "number")] if rows[0].get(FITTED) is not None else []
     largest = max((abs(float(row["value"])) for row in rows), default=0.0) or 1.0
+    alone = len(rows) == 1
     shown = [
         (
             *(str(row[name]) for name in names),
-            Cell(_number(row["value"], digits), share=max(0.0, float(row["value"])) / largest),
+            Cell(_number(row["value"], digits), share=None if alone else max(0.0, float(row["value"])) / largest),
             f"{_number(row['lower'], digits)} to {_number(row['upper'], digits)}",
             *([] if row.get(FITTED) is None else [_number(row[FITTED], digits)]),
         )
         for row in rows[:SHOWN]
     ]
-    blocks: list[Block] = [Grid((*names, ("Value", "number"), ("Interval", "number"), *fitted), shown)]
+    interval = f"{_confidence(found)} interval"
+    blocks: list[Block] = [Grid((*names, ("Value", "number"), (interval, "number"), *fitted), shown)]
     if len(rows) > SHOWN:
         blocks.append(Words(f"... and {len(rows) - SHOWN:,} more rows."))
     return blocks
+
+
+def _confidence(found: Released) -> str:
+    """In percent, as it was asked for: 99.9 is not 100."""
+    return f"{100 * found.confidence:.12g}%"
 
 
 def _digits(rows: list[Any]) -> int:

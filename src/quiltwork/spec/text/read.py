@@ -50,13 +50,15 @@ def text_of(path: str | os.PathLike[str], most: int = MOST_CHARACTERS) -> str:
         raise InvalidPlan(name, "there is no such file") from None
     except (OSError, ValueError) as error:
         raise InvalidPlan(name, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if FilePath(path).suffix in (".parquet", ".csv"):
+        raise InvalidPlan(name, "is a table, no file of words and numbers: a plan comes first, its data after it")
     if len(raw) > most:
         raise InvalidPlan(name, f"must be at most {most:,} bytes: is this a plan file?")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise InvalidPlan(name, "must be UTF-8 text", line) from None
+        raise InvalidPlan(name, "must be UTF-8 text: files that people write are YAML or JSON", line) from None
 
 
 def parse_as(model: type[Model], text: str) -> Model:

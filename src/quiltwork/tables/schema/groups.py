@@ -11,7 +11,7 @@ import attrs
 
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
-from quiltwork.tables.schema.columns import Date, SubsetOf
+from quiltwork.tables.schema.columns import Date, Ordered, SubsetOf
 from quiltwork.tables.schema.predicates import Predicate
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class Grouping:
     def parts(self, table: Table) -> dict[str, Predicate]:
         """The groups by their labels; together they cover every record, and only those of a set-valued column overlap.
 
+        Bands are named by the values in them: whole numbers and days by the first and the last, so 0..17 from 0 to 18.
         Weeks begin on Mondays and are named by them, months are named like 2026-01; NULL is a group of its own.
         """
         reference = table[self.column]
@@ -42,7 +43,13 @@ class Grouping:
             return self._periods(reference)
         if isinstance(reference.column, SubsetOf) and self.edges is None:
             return {str(member): reference.has(member) for member in reference.column.members}
-        return reference.parts(self.edges)
+        parts = reference.parts(self.edges)
+        if self.edges is None or not isinstance(reference.column, Ordered):
+            return parts
+        cuts = [reference.column.cut(edge, after=False) for edge in self.edges]
+        bands = [reference.column.name_of(*span) for span in pairwise(cuts)]  # 0..17 holds 17 and not 18; [0, 18)
+        labels = [*bands, *list(parts)[len(bands) :]]
+        return dict(zip(labels, parts.values(), strict=True)) if len(set(labels)) == len(parts) else parts
 
     def _periods(self, reference: Reference) -> dict[str, Predicate]:
         column = reference.column

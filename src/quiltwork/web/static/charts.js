@@ -71,7 +71,8 @@ function heat(trace) {
   const names = (labels) => labels.map((label, at) => `${at}`);
   return [{
     type: "heatmap", z: trace.z, x: names(trace.x), y: names(trace.y), zmin: 0, zmax: 1, colorscale: scale, xgap: 1, ygap: 1,
-    text: trace.z.map((row) => row.map(percent)), hovertemplate: "%{text}<extra></extra>", texttemplate: few ? "%{text}" : "",
+    text: trace.z.map((row) => row.map((share) => (share < 1e-3 ? "" : percent(share)))), texttemplate: few ? "%{text}" : "",
+    customdata: trace.z.map((row) => row.map(percent)), hovertemplate: "%{customdata}<extra></extra>",
     showscale: false,
   }];
 }
