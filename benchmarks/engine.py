@@ -65,6 +65,7 @@ def measured(quick: bool) -> Found:
     yield from closed_form(repeats)
     for case in cases.OTHERS:
         yield from compared(case, repeats, patience, coarse=not quick)
+    yield from compared(cases.SEVERAL, repeats, patience, coarse=False)
     yield from compared(cases.MANY, repeats, patience, coarse=False, alone=quick)
     yield from few.bars(repeats)
     yield from measures.calibration(repeats)

@@ -176,15 +176,15 @@ def _queries() -> dict[str, Callable[[], Any]]:
     rng = np.random.default_rng(7)
     p, q = (weights / weights.sum() for weights in rng.random((2, 3000)) + 0.1)
     atoms = qw.pair(p.tolist(), q.tolist())
-    dpsgd = cases.dpsgd(0.8, 0.01, 10_000)
+    dpsgd = lambda: cases.dpsgd(0.8, 0.01, 10_000)  # noqa: E731  a new one each time: a loss remembers its answers
     return {
         "DP-SGD T 1e6": lambda: cases.dpsgd(0.8, 0.01, 10**6).epsilon(1e-5),
         "DP-SGD sigma 1, rate 0.001, T 1e4": lambda: cases.dpsgd(1.0, 0.001, 10**4).epsilon(1e-5),
-        "DP-SGD on the grid": lambda: dpsgd.epsilon(1e-5, method="grid"),
-        "DP-SGD on the grid, width 1e-4": lambda: dpsgd.epsilon(1e-5, method="grid", rtol=1e-4),
+        "DP-SGD on the grid": lambda: dpsgd().epsilon(1e-5, method="grid"),
+        "DP-SGD on the grid, width 1e-4": lambda: dpsgd().epsilon(1e-5, method="grid", rtol=1e-4),
         "discrete Gaussian sigma 1000 x 100": lambda: (100 * qw.discrete_gaussian(1000.0)).epsilon(1e-6),
         "3000 atoms x 1000": lambda: (1000 * atoms).epsilon(1e-6),
         "200 distinct": lambda: cases.distinct().epsilon(1e-6),
-        f"profile at {POINTS} epsilons": lambda: dpsgd.delta(np.linspace(0.0, 12.0, POINTS)),
-        f"trade-off at {POINTS} alphas": lambda: dpsgd.beta(np.linspace(0.0005, 0.9995, POINTS)),
+        f"profile at {POINTS} epsilons": lambda: dpsgd().delta(np.linspace(0.0, 12.0, POINTS)),
+        f"trade-off at {POINTS} alphas": lambda: dpsgd().beta(np.linspace(0.0005, 0.9995, POINTS)),
     }

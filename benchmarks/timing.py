@@ -55,9 +55,9 @@ def interleaved(
     with undisturbed():
         first = {name: _once(call, limit) for name, call in calls.items()}
         turns = {name: min(repeats, int(patience / timing.seconds)) for name, timing in first.items()}
-        # what the first call loads is not what a call takes
-        warm = {
-            name: _once(calls[name], limit) if timing.seconds < LOADING else timing for name, timing in first.items()
+        warm = {  # what the first call loads is not what a call takes
+            name: _once(calls[name], limit) if turns[name] and timing.seconds < LOADING else timing
+            for name, timing in first.items()
         }
         batches = {name: max(1, min(MOST, int(SHORT / timing.seconds))) for name, timing in warm.items()}
         seconds: dict[str, list[float]] = {name: [] for name in calls}

@@ -104,13 +104,13 @@ class _Both:
         for removed in self.directions:
             if ends is None or removed == self.first or self._below(removed, ends[0]):
                 continue
-            if removed not in views and removed in near:
-                views |= self._views({removed: near[removed]})
+            if removed not in views:
+                views |= self._views({removed: near.get(removed, ends[0])})
             other = views.get(removed)
             if other is None:
                 return None
             if not bool(other.logs(np.array([ends[0]])).high[0] <= self.strict[0]):
-                more = self._inverted(other, other.root(self.log_delta, near[removed]))
+                more = self._inverted(other, other.root(self.log_delta, near.get(removed, ends[0])))
                 ends = None if more is None else (max(ends[0], more[0]), max(ends[1], more[1]))
         return ends
 
