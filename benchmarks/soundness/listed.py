@@ -16,6 +16,7 @@ from benchmarks.soundness.claims import EQUAL, NAN, Check
 
 Outcomes = Sequence[Sequence[int]]  # (weight under P, weight under Q)
 DIGITS = 256  # binary
+ROUNDINGS = Fraction(1, 1 << 50)
 
 
 def exp_ends(epsilon: float) -> tuple[int, int, int]:
@@ -148,18 +149,21 @@ def delta_check(claim: str, laws: Sequence[Listed], epsilon: float, lower: float
 def epsilon_check(claim: str, laws: Sequence[Listed], delta: float, lower: float, upper: float, note: str) -> Check:
     """epsilon(delta) lies in the bracket iff delta(lower) >= delta (or lower = 0) and delta(upper) <= delta.
 
-    The margin is that of the upper end, as a part of delta.
+    The margin is that of the upper end, as a part of delta. At the reveal mass itself deltas and masses are read as
+    they are typed, which differs from their doubles by roundings.
     """
     asked, holds, margin = Fraction(delta), lower <= upper and upper >= 0, NAN
+    revealed = max(law.revealed for law in laws)
+    room = asked * ROUNDINGS if abs(asked - revealed) <= asked * ROUNDINGS else Fraction(0)
     if math.isinf(lower):
-        holds = holds and max(law.revealed for law in laws) > asked
+        holds = holds and revealed + room > asked
     elif lower > 0:
         _, high, shift = worst_stick(laws, lower)
         holds = holds and below(delta, high, shift) >= 0
     if math.isfinite(upper):
         low, high, shift = worst_stick(laws, upper)
         gap = -below(delta, low, shift)
-        holds = holds and gap >= 0
+        holds = holds and (gap >= 0 or Fraction(low, 1 << shift) <= asked + room)
         top, bottom = delta.as_integer_ratio()
         margin = _part(gap, (high - low) * bottom, top << shift)
     width = (upper - lower) / upper if math.isfinite(upper) and upper > 0 else NAN
