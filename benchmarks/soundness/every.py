@@ -28,6 +28,7 @@ from benchmarks.soundness.rooms import (
     ledger_windows,
     losses,
     losses_batches,
+    losses_choices,
     losses_composed,
     losses_edges,
     losses_groups,
@@ -61,7 +62,7 @@ ORDER = (
 )  # fmt: skip
 _ROOMS = (
     curves, curves_classes, losses, losses_groups, losses_sampling, losses_batches, losses_steps,
-    losses_composed,
+    losses_composed, losses_choices,
     losses_edges,
     compose, compose_samples, compose_renyi, compose_lattices,
     compose_programs, beside, rare, renyi, proofs, proofs_nested,
