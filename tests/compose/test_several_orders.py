@@ -376,3 +376,23 @@ def test_a_share_never_shrinks():
     assert open_one.allows(open_one.chosen_for(qw.gaussian(40.0)))
     assert not open_one.allows(several_orders_filter(1.0, 1e-6).chosen_for(qw.gaussian(40.0)))
     assert not open_one.allows(several_orders_filter(2.0, 1e-6, reveal=1e-7).chosen_for(qw.gaussian(40.0)))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_where_the_first_sum_alone_is_enough_the_rule_grants(seed):
+    """The short cut grants nothing by itself: just within it (*) holds in forty digits, whatever else was spent."""
+    rng = np.random.default_rng([24, seed])
+    kept = chosen(float(rng.uniform(0.1, 8.0)), float(10 ** -rng.uniform(1, 9)), LOSSES[int(rng.integers(len(LOSSES)))])
+    first = kept._plenty
+    if first <= 0:
+        first = Fraction(0)
+    rest = tuple(Fraction(float(one)) for one in rng.exponential(5.0, len(kept.orders) - 1))
+    for largest in (UNBOUNDED, kept.limit[0] + 1, kept.limit[0] + Fraction(1, 10**6)):
+        sums = (first, *rest, largest, Fraction(0))
+        if first <= kept._plenty:
+            assert kept.admits(sums)
+            top = UNBOUNDED if largest == UNBOUNDED else largest
+            log_rest = mpmath.log(
+                mpmath.mpf((kept.limit[1] - kept.reveal).numerator) / (kept.limit[1] - kept.reveal).denominator
+            )
+            assert need(kept, (*sums[:-2], top, sums[-1]), float(kept.limit[0])) <= log_rest
