@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import quiltwork as qw
-from benchmarks.soundness.claims import Check, Kind, covers
+from benchmarks.soundness.claims import Check, Kind, at_most, covers
 from benchmarks.soundness.rooms.joined import EPSILONS, NEAR, channel, loss_of
 from quiltwork.confounding import World
 
@@ -75,6 +75,24 @@ def told(rng: np.random.Generator, case: dict[str, Any]) -> np.ndarray:
     return table
 
 
+def _responses(case: dict[str, Any], data: np.ndarray) -> np.ndarray:
+    """delta of randomised responses to all queries, for the worst two states of a record on the worst day."""
+    grown, worst = np.exp(EPSILONS)[:, None], np.zeros(len(EPSILONS))
+    for day, states in itertools.product(range(DAYS), itertools.permutations(range(STATES), 2)):
+        laws = [np.ones(1), np.ones(1)]
+        for query in case["queries"]:
+            right = 1.0 / (1.0 + math.exp(-query["size"]))
+            kept = [day in query["ticks"] and state in query["states"] for state in states]
+            laws = [
+                np.multiply.outer(law, [right, 1.0 - right] if k else [1.0 - right, right]).ravel()
+                for law, k in zip(laws, kept, strict=True)
+            ]
+        shown = data @ np.array(laws)
+        for one, other in itertools.permutations(shown, 2):
+            worst = np.maximum(worst, np.maximum(one - grown * other, 0.0).sum(axis=1))
+    return worst
+
+
 def asked(case: dict[str, Any]) -> Iterator[Check]:
     """The promise of the plan against what each mechanism really tells."""
     data = np.array(case["data"])
@@ -83,6 +101,10 @@ def asked(case: dict[str, Any]) -> Iterator[Check]:
     promise = plan_of(case).guarantee(world=World(data=data), changes=["state"])
     allowed, pure = np.asarray(promise.delta(np.array(EPSILONS)).upper), float(promise.epsilon(0.0).upper)
     name = "plan in a world" + (", some rows of a person" if case["used"] else "")
+    if len(data[0]) == 2 and not case["used"] and all(query["kind"] == "pure" for query in case["queries"]):
+        found = np.asarray(promise.delta(np.array(EPSILONS)).lower)
+        for epsilon, truth, least in zip(EPSILONS, _responses(case, data).tolist(), found.tolist(), strict=True):
+            yield at_most(f"{name}: lower end", least, truth * (1 + NEAR) + 1e-15, f"at {epsilon}")
     rng, grown = np.random.default_rng(case["mechanisms"]), np.exp(EPSILONS)
     for _ in range(MECHANISMS):
         shown = data @ told(rng, case)
