@@ -107,9 +107,11 @@ def bounded(case: Lossy, rng: np.random.Generator) -> Iterator[Check]:
         if case.distance is None:
             level = Fraction(float(case.loss.delta(epsilon).safe)) + NOTHING
             yield at_most("bound from a loss <= its loss", Fraction(upper) * (1 - Fraction(1, 1000)), level, note)
-        if isinstance(case.loss.parts[0].family, FiniteLaws) and case.distance is None:  # the theorem is an equality
+        if isinstance(case.loss.parts[0].family, FiniteLaws):  # the theorem is an equality, for the worse of both ways
+            other = place.data.through(Table(_exact(case).rows[::-1], _exact(case).unit))
+            told = max(truth.delta(one, place.pairs, low) for one in (rows, other))
             lower = Fraction(float(found.delta(epsilon).lower))
-            yield at_most("lower end from a loss <= truth", lower, truth.delta(rows, place.pairs, low) + ROUNDED, note)
+            yield at_most("lower end from a loss <= truth", lower, told + ROUNDED, note)
     share = float(10.0 ** rng.uniform(-4, -0.3))
     odds, top = truth.odds(rows, place.pairs, Fraction(share) + ROUNDED), float(found.epsilon(share).upper)
     if odds is not None and math.isfinite(top):
