@@ -113,6 +113,16 @@ def test_categories_do_not_choose_how_others_are_read():
         assert counted(plan, pd.DataFrame({"person": pd.Categorical(values)}))["n"].count == [len(values)]
 
 
+def test_categories_of_polars_are_read():
+    """Texts that Arrow calls string_view, in a dictionary: Arrow itself cannot look them up."""
+    texts = pa.array(["a", "b"]).cast(pa.string_view())
+    plan = qw.Plan(qw.Table(x=qw.Cat("a", "b")), qw.add_remove())
+    plan.count("n", by=plan.table.x, noise=ONE)
+    codes = pa.array([0, 1, None, 1], pa.uint32())
+    found = counted(plan, pa.table({"x": pa.DictionaryArray.from_arrays(codes, texts)}))["n"]
+    assert found.count == [1, 2]
+
+
 @pytest.mark.parametrize("kind", [pa.list_(pa.string()), pa.binary(), pa.timestamp("us"), pa.struct({"a": pa.int64()})])
 def test_persons_of_a_type_in_which_two_may_be_written_alike_are_refused(kind):
     plan = qw.Plan(qw.Table(person=qw.Id()), qw.user("person", 1)).count("n", noise=ONE)
@@ -155,8 +165,27 @@ def refused():
         {"person": [SECRET], "x": [1.0, 2.0]},
         pa.table({"person": [SECRET], "x": [[1.0]]}),
         {"person": [SECRET], "x": np.array([b"Alice 1234"])},
+        np.array([[SECRET, "1"]]),
+        pd.Series([SECRET]),
+        pa.array([SECRET]),
+        {SECRET},
+        SECRET.encode(),
+        (SECRET for _ in range(1)),
     ],
-    ids=["list of dicts", "list of lists", "a text", "lengths", "lists as numbers", "bytes"],
+    ids=[
+        "list of dicts",
+        "list of lists",
+        "a text",
+        "lengths",
+        "lists as numbers",
+        "bytes",
+        "array",
+        "series",
+        "arrow",
+        "set",
+        "only bytes",
+        "generator",
+    ],
 )
 def test_no_refusal_shows_a_value(source):
     with pytest.raises(QuiltworkError) as caught:

@@ -410,6 +410,19 @@ def test_data_that_cannot_be_used_cost_nothing(case, ledger):
     assert spends(ledger) == 0
 
 
+def test_a_stream_is_counted_although_it_can_be_read_once(ledger, monkeypatch):
+    """It is looked at before it is paid for; then nothing was left of it, and the numbers were those of no rows."""
+    counted, seen = run.totals, []
+    monkeypatch.setattr(run, "totals", lambda *given: seen.append(counted(*given)) or seen[-1])
+    stream = pa.table(data()).to_reader()
+    plan().release(stream, ledger=ledger, budget="people", key="k")
+    assert sum(seen[0]["visits"].count) > 100
+    rest = pa.table(data()).to_reader()
+    with pytest.raises(BudgetExceeded):
+        plan(size=1.0).release(rest, ledger=ledger, budget="people", key="l")
+    assert rest.read_all().num_rows == 300  # of a refused release nothing is read
+
+
 def test_a_refused_release_reads_nothing(ledger, monkeypatch):
     for name in ("totals", "read_through"):
         monkeypatch.setattr(run, name, lambda *_: pytest.fail("the data were read"))

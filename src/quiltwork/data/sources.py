@@ -132,13 +132,25 @@ def _arrow(source: Any, columns: Sequence[str], *, narrow: bool) -> Any:
             present(columns, source)
             table = arrow.table({name: source[name] for name in columns})
         elif hasattr(source, "__arrow_c_stream__"):
-            table = arrow.table(source)
+            table = arrow.table(_without_objects(source, columns))
         else:
             raise InvalidParameter("source", source, ALLOWED)
         present(columns, table.column_names)
         return _plain(table.select(list(dict.fromkeys(columns))), narrow=narrow)
     except (arrow.ArrowException, TypeError, OverflowError) as error:
         raise InvalidParameter("source", type(source).__name__, ALLOWED, str(error).splitlines()[0]) from error
+
+
+def _without_objects(source: Any, columns: Sequence[str]) -> Any:
+    """Of a polars frame the columns that are needed; Python's own objects in one of them end the process there."""
+    polars = sys.modules.get("polars")
+    if polars is None or not isinstance(source, polars.DataFrame):
+        return source
+    present(columns, source.columns)
+    chosen = source.select(list(dict.fromkeys(columns)))
+    if polars.Object in chosen.dtypes:
+        raise InvalidParameter("source", "a polars column of objects", ALLOWED, "cast it to a type of polars")
+    return chosen
 
 
 def _plain(table: Any, *, narrow: bool = True) -> Any:
@@ -151,8 +163,8 @@ def _plain(table: Any, *, narrow: bool = True) -> Any:
     for place, field in enumerate(table.schema):
         column, kind = table.column(place), field.type
         if arrow.types.is_dictionary(kind):
-            kind = kind.value_type
-            column = column.cast(kind)
+            column = _decoded(column)
+            kind = column.type
         if arrow.types.is_uint64(kind):
             fits = narrow and (imported("pyarrow.compute", "pyarrow", "data").max(column).as_py() or 0) < 2**63
             column = column.cast(arrow.int64() if fits else arrow.decimal128(20, 0))
@@ -167,6 +179,18 @@ def _plain(table: Any, *, narrow: bool = True) -> Any:
         if column.type != field.type:
             table = table.set_column(place, field.name, column)
     return table
+
+
+def _decoded(column: Any) -> Any:
+    """Categories as their values; those of polars are texts of a kind that Arrow cannot look up, and copied first."""
+    arrow, kind = optional.pyarrow(), column.type.value_type
+    if kind != arrow.string_view():
+        return column.cast(kind)
+    texts = [
+        arrow.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(arrow.string()))
+        for chunk in column.chunks
+    ]
+    return arrow.chunked_array(texts, arrow.dictionary(column.type.index_type, arrow.string())).cast(arrow.string())
 
 
 def _microseconds(column: Any, kind: Any) -> Any:

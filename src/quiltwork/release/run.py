@@ -28,6 +28,7 @@ from quiltwork.progress import reporting
 from quiltwork.release.draw import published
 from quiltwork.release.released import Released
 from quiltwork.release.scan import Totals, inspect, quiet, read_through, totals
+from quiltwork.release.untyped import held, once
 from quiltwork.tables.guarantee import PlanGuarantee, contribution_bounds
 from quiltwork.tables.notions.neighbors import SWAP_STEPS, Notion, User
 from quiltwork.tables.notions.transformations import ClipRows
@@ -108,9 +109,14 @@ def carried_out(
                 stored = ledger.result(budget, key)
                 if stored is not None:
                     return _again(stored, task.code, budget, key)
+                fits = not ledger.would_exceed(budget, task.guarantee)
+                if fits:  # of a refused release no row is looked at
+                    with quiet("opening the data"):
+                        data = held(data)
                 source = (opened, data, task.table, task.neighbors, task.statistics)
-                inspect(*source)
-                if not ledger.would_exceed(budget, task.guarantee):  # of a refused release no row is looked at
+                if fits or not once(data):
+                    inspect(*source)
+                if fits:
                     read_through(*source)
                 receipt = ledger.spend(budget, task.guarantee, note=NOTE + task.code, key=key)
                 if receipt.entry.content.get("note") != NOTE + task.code:

@@ -27,14 +27,35 @@ from quiltwork.tables.schema.table import Table
 ALLOWED = "a path, a list of paths, a data frame, an Arrow table, a dict of columns or an ibis table"
 
 
+STREAM = "__arrow_c_stream__"
+
+
+def _is_path(source: Any) -> bool:
+    return isinstance(source, str) or hasattr(source, "__fspath__")
+
+
+def _from(source: Any, *libraries: str) -> bool:
+    return type(source).__module__.partition(".")[0] in libraries
+
+
+def once(source: Any) -> bool:
+    """Whether it may be a stream, whose rows are gone when they were looked at."""
+    return hasattr(source, STREAM) and not _from(source, "pandas", "polars", "ibis")
+
+
+def held(source: Any) -> Any:
+    """The same in memory, where it may be a stream: it is looked at before it is paid for, and counted afterwards."""
+    return pyarrow().table(source) if once(source) else source
+
+
 def typed(source: Any, table: Table, names: Iterable[str]) -> Any:
     """The source, with a type for each of these columns that has none; other sources as they are."""
     pandas = sys.modules.get("pandas")  # a pandas frame cannot exist unless its library is loaded
     frame = pandas is not None and isinstance(source, pandas.DataFrame)
     if not frame and not isinstance(source, Mapping):
-        if isinstance(source, (list, tuple)) and not all(hasattr(one, "__fspath__") or isinstance(one, str)
-                                                         for one in source):  # fmt: skip
-            raise InvalidParameter("source", f"a {type(source).__name__}", ALLOWED)  # and not what is in it
+        paths = isinstance(source, (list, tuple)) and all(_is_path(one) for one in source)
+        if not (paths or _is_path(source) or _from(source, "ibis") or hasattr(source, STREAM)):
+            raise InvalidParameter("source", type(source).__name__, ALLOWED)  # and not what is in it
         return source
     columns = list(source.columns) if frame else list(source)
     if any(columns.count(name) != 1 for name in names):
