@@ -65,7 +65,10 @@ class SparkEngine(Engine):
     @contextlib.contextmanager
     def unlogged(self) -> Iterator[None]:
         """Spark writes rows that it cannot read into its log; of tasks that end after a failure, too."""
-        context = self.session.sparkContext
+        context = getattr(self.session, "sparkContext", None)
+        if context is None:  # Spark Connect: its log is the server's
+            yield
+            return
         level = context._jvm.org.apache.logging.log4j.LogManager.getRootLogger().getLevel().toString()
         context.setLogLevel("OFF")
         yield
