@@ -143,11 +143,16 @@ def test_a_report(tmp_path, kind):
 
 def test_what_was_released_is_said_beside_each_verdict(tmp_path):
     """Losses of one direction, and what has no words, too."""
+    plan = qw.Plan(qw.Table(age=qw.Int(0, 9)), neighbors=qw.replace_one())
+    for name, sigma in (("n", 5.0), ("m", 9.0)):
+        plan.count(name, noise=qw.noise.gaussian(sigma))
+    vectors = plan.guarantee().curve.to_prove()
     world = {"schema": "quiltwork/finite_world/1", "laws": [["1", "0"], ["0", "1"]], "pairs": [[0, 1]], "channels": []}
     told = [
         CLAIM,
         qw.poisson(qw.laplace(2.0), 0.5).direction("add").epsilon(1e-3).claim().to_json(),
         {**CLAIM, "loss": world},
+        {**CLAIM, "loss": vectors.to_json()},
     ]
     file = tmp_path / "claims.json"
     file.write_text(json.dumps(told))
@@ -157,6 +162,7 @@ def test_what_was_released_is_said_beside_each_verdict(tmp_path):
     assert lines[0] == "  about Gaussian noise, sigma 1, sensitivity 1"
     assert lines[1].endswith("one direction only: add")
     assert "finite_world" in lines[2]
+    assert "vectors by which neighbours" in lines[3]
 
 
 def test_members_that_are_said_twice_are_refused(tmp_path):

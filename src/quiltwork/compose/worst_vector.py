@@ -119,6 +119,10 @@ class WorstVector(Family):
     def fields(self) -> dict[str, Any]:
         return {"steps": [one.to_json() for one in self.steps]}
 
+    def in_words(self) -> str:
+        """What neighbours may change, each pair of them in one of several ways."""
+        return f"the worst of {len(self.steps)} vectors by which neighbours may move the statistics of a plan"
+
     def __str__(self) -> str:
         return f"worst of {len(self.steps)} vectors"
 
