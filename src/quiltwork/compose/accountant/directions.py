@@ -202,7 +202,8 @@ class Inquiry(ABC):
 
     def certified(self, pairs: Counted) -> Ends:
         """What methods certify in one direction; where that is wide, or all decline, also moments and parts of it."""
-        pairs = (adaptive_pairs(pairs) if self.method is None else None) or pairs
+        if self.method is None and any(isinstance(pair, BoundedRangePair) for pair, _ in pairs):
+            pairs = adaptive_pairs(pairs) or pairs
         try:
             found = self.by_methods(pairs)
         except Declined:
