@@ -165,9 +165,10 @@ def test_quantities_do_not_mix() -> None:
 @pytest.mark.parametrize(
     ("bracket", "text"),
     [
-        (Bracket(14.37569, 14.38467, "epsilon", "lattice"), "epsilon = 14.3[756, 847] (lattice)"),
-        (Bracket(1.2345e-100, 1.2346e-100, "delta"), "delta = 1.234[49, 60]e-100"),
+        (Bracket(14.37569, 14.38467, "epsilon", "lattice"), "epsilon = [14.3756, 14.3847] (lattice)"),
+        (Bracket(1.2345e-100, 1.2346e-100, "delta"), "delta = [1.23449e-100, 1.23460e-100]"),
         (Bracket(2.0, 2.0, "epsilon"), "epsilon = 2"),
+        (Bracket(0.75, 0.75 + 2e-14, "epsilon", "grid"), "epsilon = 0.750000000000020, within 2.0e-14 (grid)"),
         (Bracket(9.99, 10.01, "epsilon"), "epsilon = [9.990, 10.010]"),
         (Bracket(1.0, math.inf, "epsilon", met=False), "epsilon = [1, inf] (wider than asked)"),
         (Bracket(-1.5, -1.25, "epsilon", certified=False), "epsilon = [-1.50, -1.25] (not certified)"),
@@ -188,7 +189,7 @@ def test_html_is_escaped() -> None:
 @pytest.mark.parametrize(
     ("bracket", "texts"),
     [
-        (Bracket(14.37569, 14.38467, "epsilon", "grid"), ["epsilon = 14.3[756, 847]", "at most 14.3847", "grid"]),
+        (Bracket(14.37569, 14.38467, "epsilon", "grid"), ["epsilon = [14.3756, 14.3847]", "at most 14.3847", "grid"]),
         (Bracket(0.25, 0.5, "beta"), ["beta = [0.25, 0.50]", "at least 0.25"]),
         (Bracket(1.0, math.inf, "epsilon", met=False), ["[1, inf]", "no finite number", "wider than asked"]),
         (Bracket(1.0, 2.0, "epsilon", certified=False), ["nothing: not certified"]),

@@ -1,4 +1,4 @@
-"""Two numbers as one readable text: the digits that agree, then where they part."""
+"""Numbers as readable texts: a few digits, rounded to the safe side, and both ends of an interval."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ SHOWN_DIGITS = 3  # what readers are shown of one end of a bracket; documents ke
 
 _EQUAL_DIGITS = 12  # digits shown when both ends are the same number
 _DOUBLE_DIGITS = 17  # digits that tell every double apart
+_NARROW = Decimal("1e-6")  # relative width below which an interval is one number and its width
 _PLAIN = range(-5, 7)  # decimal exponents written without "e"
 
 
@@ -42,10 +43,10 @@ def at_least(value: float, digits: int = SHOWN_DIGITS) -> str:
 
 
 def pair(lower: float, upper: float) -> str:
-    """An interval, rounded outward at the second digit of its width.
+    """An interval, rounded outward at the second digit of its width; a narrow one as its upper end and a width.
 
-    >>> pair(14.37569, 14.38467), pair(2.0, 2.0), pair(1.0, math.inf)
-    ('14.3[756, 847]', '2', '[1, inf]')
+    >>> pair(14.37569, 14.38467), pair(2.0, 2.0), pair(1.0, math.inf), pair(0.5, 0.5 + 1e-12)
+    ('[14.3756, 14.3847]', '2', '[1, inf]', '0.50000000000100, within 1.0e-12')
     """
     if lower == upper:
         return single(lower)
@@ -54,20 +55,17 @@ def pair(lower: float, upper: float) -> str:
     with localcontext() as context:
         context.prec = 2000  # doubles are exact decimals of at most 1075 digits
         low, high = Decimal(lower), Decimal(upper)
-        exponent = max(low, high, key=abs).adjusted()
+        largest = max(low, high, key=abs)
+        exponent = largest.adjusted()
         place = max((high - low).adjusted() - 1, exponent - _DOUBLE_DIGITS + 1)
         quantum = Decimal(1).scaleb(place)
         low, high = low.quantize(quantum, ROUND_FLOOR), high.quantize(quantum, ROUND_CEILING)
+        width = high - low
         shift, tail = (0, "") if exponent in _PLAIN else (exponent, f"e{exponent}")
-        one, two = (f"{value.scaleb(-shift):.{max(shift - place, 0)}f}" for value in (low, high))
-    shared = _shared(one, two) if low > 0 and len(one) == len(two) else 0
-    return f"{one[:shared]}[{one[shared:]}, {two[shared:]}]{tail}"
-
-
-def _shared(one: str, two: str) -> int:
-    """Length of the common start; 0 when it holds no digit but zeros."""
-    count = next((i for i, (a, b) in enumerate(zip(one, two, strict=True)) if a != b), len(one))
-    return count if one[:count].strip("0.") else 0
+        one, two = (f"{value.scaleb(-shift):.{max(shift - place, 0)}f}{tail}" for value in (low, high))
+    if width > _NARROW * abs(largest):
+        return f"[{one}, {two}]"
+    return f"{two}, within {Context(prec=2, rounding=ROUND_CEILING).plus(width):.1e}"
 
 
 def _rounded(value: float, digits: int, rounding: str) -> str:

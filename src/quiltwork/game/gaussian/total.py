@@ -171,7 +171,7 @@ def total(existing: Any, correlation: Any = None) -> Bracket:
     constant.  `correlation` of the noises: None (independent), one number for all pairs, or an n x n matrix.
 
     >>> print(total([1, 1, 1, 1, 1]))
-    cost = 2.236067977499789[3, 9] (closed form)
+    cost = 2.2360679774997899, within 6.0e-16 (closed form)
     >>> total([3, 4]).upper, total([1, 1], 0.5).upper < total([1, 1]).upper < total([1, 1], -0.5).upper
     (5.0, True)
     """
