@@ -242,3 +242,18 @@ def test_far_out_the_response_that_is_attained_does_not_bound_adaptive_releases(
                     if (loss := k * mp.mpf(t) + (40 - k) * (mp.mpf(t) - size)) > place
                 )
                 assert attained <= upper
+
+
+def test_what_no_double_holds_is_not_nothing():
+    """Blocks end at their largest loss, also where its probability underflows; ranges beyond the recursion are left."""
+    for pair, _ in bounded_range.adaptive_pairs([(BoundedRangePair(1.0), 350)]):
+        assert pair.high == pytest.approx(200.0 if pair.high > 180 else 150.0, rel=1e-12)
+        assert pair.p[-1] >= 1e-300
+    assert bounded_range.adaptive_pairs([(BoundedRangePair(60.0), 2), (BoundedRangePair(0.1), 1)]) is None
+    loss = 300 * qw.exponential(0.05)
+    assert loss.delta(14.99).upper > 0
+    assert loss.delta(15.1).upper == 0
+    response, alpha = 300 * qw.randomized_response(0.025, 2), np.array([0.01, 0.2, 0.5, 0.9])
+    said, attained = loss.beta(alpha), response.beta(alpha)
+    assert np.all(said.lower <= attained.upper)
+    assert np.all(attained.lower - said.lower <= 0.02)

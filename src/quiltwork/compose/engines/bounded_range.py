@@ -38,7 +38,7 @@ MAX_REACH = 300.0  # of the total loss of a block
 COARSE, SIZES = 1000, (3, 8, 32, 100, MAX_RELEASES)  # cells of a block in all, and the blocks that are computed
 LATTICE, LEAST_CELLS, MOST_CELLS = 3000, 16, 400  # cells of all releases together, and of one
 ROUNDING = 64 * UNIT
-LEAST = 1e-300
+LEAST, LARGER = 1e-300, 1e-299
 
 
 class Recursion:
@@ -214,8 +214,12 @@ def adaptive_pairs(pairs: Counted) -> Counted | None:
     with the pair that has the profile D_k.  Its chords on the lattice lie above D_k.  More than MAX_RELEASES are
     blocks, each with a D_k of its own.  Releases of other ranges stay the pairs that dominate them.
     """
-    ranges = [(pair, count) for pair, count in pairs if isinstance(pair, BoundedRangePair) and count > 1]
-    ranges = [(pair, count) for pair, count in ranges if pair.top * min(count, MAX_RELEASES) <= MAX_REACH]
+    several = [(pair, count) for pair, count in pairs if isinstance(pair, BoundedRangePair) and count > 1]
+    ranges = [
+        (pair, count)
+        for pair, count in several
+        if pair.top <= MAX_RANGE and pair.top * min(count, MAX_RELEASES) <= MAX_REACH
+    ]
     if not ranges:
         return None
     pair, count = max(ranges, key=lambda one: one[1] * one[0].top ** 2)
@@ -256,6 +260,8 @@ def _pair_of(lattice: Recursion, values: FloatArray, told: int) -> FinitePair:
     left = np.append(-math.exp(float(x[0])), np.diff(high) / -math.expm1(-lattice.step))
     rounding = 8 * UNIT * (high + np.append(high[0], high[:-1])) / -math.expm1(-lattice.step)
     p = np.maximum(convex(right - left, lattice.step), 0.0) + rounding
+    end = reach + told * lattice.cells  # the largest loss, which takes what is too faint
+    p[end] += float(p[p <= LEAST].sum()) + LARGER
     live = np.flatnonzero(p > LEAST)
     losses, p = x[live], p[live]
     step, first = Fraction(lattice.range) / lattice.cells, int(live[0]) - reach
