@@ -125,6 +125,8 @@ def random(first: int, number: int) -> int:
                 print(seed, json.dumps(case), found, flush=True)
         counts["questions"] += 1
         counts["questions over 10 s"] += time.process_time() - start > 10
+        if counts["questions"] % 100 == 0:
+            print(f"so far: {json.dumps(dict(sorted(counts.items())))}", flush=True)
     print(f"seeds {first} to {first + number - 1}: {json.dumps(dict(sorted(counts.items())))}")
     return 1 if any("VIOLATED" in name for name in counts) else 0
 

@@ -14,7 +14,8 @@ from tests.examples import examples
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, QuiltworkError
-from quiltwork.proof import Claim, Proof, claims_of, prove
+from quiltwork.proof import Claim, Proof, claims_of, methods, prove
+from quiltwork.proof.balls import Enclosure, ball
 from quiltwork.proof.judge import every, some
 
 V1 = qw.poisson(qw.laplace(1000.0), 0.99).direction("add")
@@ -150,6 +151,15 @@ def test_a_plan_is_proved_vector_by_vector():
 def test_undecided_is_said_where_nothing_is_known():
     proof = prove(qw.noisy_max(1.0), epsilon=3.0, delta=0.1)
     assert (proof.verdict, proof.exit_code, bool(proof)) == ("undecided", 2, False)
+
+
+def test_what_does_not_decide_is_said(monkeypatch):
+    """A sum that is too wide is not forgotten when no method after it knows anything."""
+    wide = Enclosure(ball(0), ball("0.9"), "contour sums in balls", falls=True)
+    monkeypatch.setattr(methods, "_by_contour", lambda *_: wide)
+    proof = prove(2 * qw.exponential(1.0), epsilon=("1", "1"), delta="0.1")
+    assert proof.verdict == "undecided"
+    assert all("contour sums" in line for line in proof.because)
 
 
 def test_three_values():

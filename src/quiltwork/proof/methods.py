@@ -94,9 +94,10 @@ def enclose(composition: Composition, epsilon: Fraction, decides: Decides, long:
         slower = [slower[2], *slower[:2]]
     for slow in slower if long or chords.first(composition) else slower[:2]:
         now = _tried(slow, composition, epsilon, reasons)
-        found = now if found is None or now is None else _both(found, now)
-        if found is not None and decides(found):
-            break
+        if now is not None:
+            found = now if found is None else _both(found, now)
+            if decides(found):
+                break
     if found is not None:
         return found
     kinds = ", ".join(dict.fromkeys(release.kind for release in composition.releases))
