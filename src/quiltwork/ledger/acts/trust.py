@@ -37,7 +37,7 @@ from quiltwork.ledger.store.heads import (
     people_of,
 )
 
-MOST_KEPT = 4096  # answers
+MOST_KEPT = 16_384  # answers
 STALE = "the people of the ledger are not those that its head is signed for: run verify, then repair"
 
 

@@ -80,7 +80,7 @@ _STATUS = (
 )
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=16_384)
 def _terms(text: str) -> Terms:
     """Terms never change, so their text is read once."""
     return Terms.from_json(parsed(text))

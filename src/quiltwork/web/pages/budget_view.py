@@ -99,7 +99,7 @@ def values(
         "written": WRITTEN,
         "example": EXAMPLE,
         "block_boxes": names if len(names) <= MOST_BOXES else (),
-        "reservations": held(who, ledger, name, {name: terms}),
+        "reservations": held(who, ledger, name),
         "lines": lines,
         "named": any(line.who for line in lines),
         "older": older,
@@ -181,9 +181,10 @@ class Held:
     mine: bool
 
 
-def held(who: Caller, ledger: Ledger, name: str | None, terms: Mapping[str, Terms]) -> list[Held]:
+def held(who: Caller, ledger: Ledger, name: str | None = None) -> list[Held]:
     """Reservations that have not ended, of one budget or of all."""
     found = ledger.reservations(name)
+    terms = {name: ledger.budget(name).terms for name in {one.budget for one in found}}
     made = ledger._session.makers(one.seq for one in found)
     return [_held(one, terms[one.budget], made[one.seq], who) for one in found]
 

@@ -21,7 +21,7 @@ from quiltwork.ledger.store.refusals import Refusal
 from quiltwork.numbers.stated import typed
 from quiltwork.report.pages.budget_history import said
 from quiltwork.web.api.models import Number
-from quiltwork.web.pages.budget_view import WHAT, Held, Line, held, line_of
+from quiltwork.web.pages.budget_view import WHAT, Line, held, line_of
 from quiltwork.web.pages.budgets import Shown
 from quiltwork.web.pages.forms import Message, Sent, attempt, time
 from quiltwork.web.pages.releases import PAGE, SCAN, released, saved_csv, walked
@@ -30,6 +30,7 @@ from quiltwork.web.service.access import Asks, Caller, Reads, Sends, site_of
 router = APIRouter(include_in_schema=False)
 
 MOST_ROWS = 100_000  # of one CSV file
+MOST_SHOWN = 16_384  # budgets: as many balances as are kept
 MUCH = 0.8  # the share of a budget from which on the desk warns
 ABOUT_PEOPLE = {"admit": "admitted", "revoke": "token ended", "ledger": "ledger made", "rotate": "key changed"}
 KINDS = {**WHAT, **ABOUT_PEOPLE}
@@ -87,14 +88,15 @@ def _adds(one: Shown) -> bool:
 def desk(request: Request, who: Reads) -> Response:
     """Budgets that are nearly spent, totals over budgets about the same people, refusals, and reservations."""
     ledger = who.book
-    shown = [Shown.of(ledger, one) for one in ledger.budgets()]
+    rows, count = ledger._session.balances("", 0, MOST_SHOWN)
+    shown = [Shown.told(*row) for row in rows]
     much = sorted((one for one in shown if one.used >= MUCH and one.budget.state == "open"), key=lambda one: -one.used)
     denied, _ = _page(ledger, {"kind": "denied"}, None, 10)
     return site_of(request).page(
         request, "desk.html", much=much, totals=totals(shown), denied=denied,
         refused=_asked_for(ledger.refusals(last=10)),
         problems=[one for one in shown if one.problem],
-        reservations=_reservations(who), count=len(shown), releases=released(ledger, None, 5)[0],
+        reservations=held(who, ledger), count=count, releases=released(ledger, None, 5)[0],
     )  # fmt: skip
 
 
@@ -224,11 +226,7 @@ def refusals_csv(who: Reads, name: Annotated[str, Query(max_length=200)] = "") -
 @router.get("/reservations")
 def reservations(request: Request, who: Asks) -> Response:
     """Everything that is held for jobs, of all budgets."""
-    return site_of(request).page(request, "reservations.html", reservations=_reservations(who))
-
-
-def _reservations(who: Caller) -> list[Held]:
-    return held(who, who.book, None, {one.name: one.terms for one in who.book.budgets()})
+    return site_of(request).page(request, "reservations.html", reservations=held(who, who.book))
 
 
 @router.get("/people")
