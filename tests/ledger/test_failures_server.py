@@ -250,3 +250,21 @@ def test_server_disk_is_full():
     granted, problem, found = done
     assert granted == found
     assert "full" in problem
+
+
+def test_a_balance_is_read_again_when_the_connection_of_glances_is_gone(postgres, postgres_url, tmp_path):
+    with Ledger(postgres_url, key=tmp_path / "l.key") as ledger:
+        ledger.open("b", epsilon=1.0, protects="x")
+        ledger.spend("b", qw.pure(0.25))
+        before = ledger.balance("b")
+        assert ledger.balance("b") == before
+        glanced = ledger._session.store._glanced()
+        assert glanced.seq == 3
+        others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'quiltwork ledger'"
+        for _ in range(2):
+            postgres.execute(others)
+            assert ledger.balance("b") == before
+        with Ledger(postgres_url, key=tmp_path / "l.key") as other:
+            other.spend("b", qw.pure(0.25))
+        assert ledger.balance("b").spent.upper == 0.5
+        assert ledger._session.store._glanced().seq == 4

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import weakref
+from collections import namedtuple
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -142,6 +143,8 @@ class Store:
 
     def glance(self) -> tuple[Any, datetime]:
         """The head as it is now, and the time: one statement, without a transaction."""
+        if not self.is_sqlite and self._clock is None and (found := self._glanced()) is not None:
+            return found, found.clock.astimezone(UTC)
         with self._connected(glance=True) as connection:
             if self.is_sqlite:
                 if not sqlite.same_files(connection):
@@ -149,6 +152,24 @@ class Store:
                 return read_head(connection), self.now(connection)
             head = _found(connection.execute(_GLANCE).first())
             return head, self.now(connection) if self._clock is not None else head.clock.astimezone(UTC)
+
+    def _glanced(self) -> Any:
+        """The head by the driver itself, for a third of the CPU; None where the usual way must say what is wrong."""
+        engine = self.engine
+        glances = self._glances or engine
+        try:
+            with self._gate:
+                raw = glances.raw_connection()
+                try:
+                    row = raw.cursor().execute(_GLANCE_TEXT).fetchone()
+                except BaseException:
+                    raw.invalidate()
+                    raise
+                finally:
+                    raw.close()
+        except (glances.dialect.loaded_dbapi.Error, DBAPIError, PoolTimeout):
+            return None
+        return None if row is None else _found(_Glanced(*row))
 
     def standbys(self) -> str | None:
         """Whether servers follow this one, and whether a commit waits for one of them; None for a file.
@@ -277,6 +298,9 @@ class Store:
 _HEAD = select(schema.head).where(schema.head.c.id == 1)
 _LOCK = select(schema.head, func.clock_timestamp().label("clock")).where(schema.head.c.id == 1).with_for_update()
 _GLANCE = select(schema.head, func.clock_timestamp().label("clock")).where(schema.head.c.id == 1)
+_CELLS = tuple(column.name for column in schema.head.columns)
+_GLANCE_TEXT = f"SELECT {', '.join(_CELLS)}, clock_timestamp() FROM {schema.head.name} WHERE id = 1"
+_Glanced = namedtuple("_Glanced", (*_CELLS, "clock"))  # type: ignore[misc]
 _SERVER_TIME = text("SELECT clock_timestamp()")
 _STANDBYS = text(
     "SELECT current_setting('synchronous_standby_names') <> '', (SELECT count(*) FROM pg_stat_replication)"
