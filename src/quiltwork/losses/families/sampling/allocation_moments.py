@@ -97,22 +97,37 @@ def _one_most(mu: float, steps: int, n: int) -> float:
     return float(np.logaddexp(one, square * n * n / 4)) + 64 * UNIT * (1 + size)
 
 
-def added_moment(mu: float, steps: int, theta: float) -> Ends:
-    """Ends of log E_Q S^-theta, theta > -1."""
+def added_moment(mu: float, steps: int, theta: float, long: bool = False) -> Ends:
+    """Ends of log E_Q S^-theta, theta > -1; with `long` the integral is refined, from both sides."""
     low, high = _gaussian(mu, steps, theta * (1 + theta))
     if theta <= 0:
         return low, high
     whole, spread = mu * mu * theta * (1 + theta / steps) / 2, (steps - 1) / 2 * math.log1p(mu * mu * theta / steps)
     low = max(low, whole - spread - 32 * UNIT * (whole + spread))
-    least, most = _inverse_moment(mu, steps, theta)
-    low, high = max(low, least), min(high, whole * (1 + 24 * UNIT), most)
+    high = min(high, whole * (1 + 24 * UNIT), _inverse_most(mu, steps, theta))
+    if long:
+        least, most = _inverse_moment(mu, steps, theta)
+        low, high = max(low, least), min(high, most)
     return low, max(low, high)
 
 
-def _inverse_moment(mu: float, steps: int, theta: float) -> Ends:
-    """Ends of log E_Q S^-theta by the integral: for high orders, where closed forms are far off."""
+def _inverse_most(mu: float, steps: int, theta: float) -> float:
+    """log E_Q S^-theta from above by the integral: for high orders, where closed forms are far off."""
     powers = _laplace_powers(mu, steps)
-    y, above = powers.y, powers.at(powers.y, theta)[1]
+    if not powers.fall > theta * (1 + 1e-6) or theta * CELL > 700.0:
+        return math.inf
+    above = theta * powers.y + powers.power
+    top = float(above.max())
+    inside = top + math.log(CELL * (float(np.exp(above - top).sum()) + math.exp(theta * CELL)))
+    left, right = theta * float(powers.y[0]) - math.log(theta), float(above[-1]) - math.log(powers.fall - theta)
+    size = abs(top) + abs(left) + theta * float(np.abs(powers.y).max()) + float(gammaln(theta) + theta)
+    return float(np.logaddexp.reduce([inside, left, right]) - gammaln(theta)) + 1e-9 + 64 * UNIT * size
+
+
+def _inverse_moment(mu: float, steps: int, theta: float) -> Ends:
+    """Ends of the same, with finer cells where nearly all of the integral is."""
+    powers = _laplace_powers(mu, steps)
+    y, above = powers.y, theta * powers.y + powers.power
     rise = min(theta * CELL, 700.0)
     near = np.flatnonzero(above > above.max() - NEAR - rise)
     first, last = max(int(near[0]) - 1, 0), min(int(near[-1]) + 1, y.size - 1)
@@ -136,11 +151,12 @@ def _inverse_moment(mu: float, steps: int, theta: float) -> Ends:
 
 @attrs.frozen(eq=False)
 class _Powers:
-    """Places y = log z, and what bounds log (E e^(-z X/t))^t there; how fast that falls at least beyond the last."""
+    """Places y = log z, log (E e^(-z X/t))^t there from above, and how fast that falls at least beyond the last."""
 
     law: Lognormal
     steps: int
     y: FloatArray
+    power: FloatArray
     fall: float
 
     def at(self, y: FloatArray, theta: float) -> tuple[FloatArray, FloatArray]:
@@ -156,10 +172,10 @@ def _laplace_powers(mu: float, steps: int) -> _Powers:
     """From where the power is nearly 1."""
     law = lognormal(mu)
     y = np.arange(math.log(law.rates[0]), math.log(law.rates[-1]), CELL)
-    power = _Powers(law, steps, y, 0.0).at(y + math.log(steps), 0.0)[1]
+    power = _Powers(law, steps, y, y, 0.0).at(y + math.log(steps), 0.0)[1]
     kept = np.append(np.flatnonzero(power < -LEAST_POWER), y.size - 1)[0]
     fall = steps * float(law.decline(np.exp(y[-1:]))[0])
-    return _Powers(law, steps, y[kept:] + math.log(steps), fall)
+    return _Powers(law, steps, y[kept:] + math.log(steps), power[kept:], fall)
 
 
 def _gaussian(mu: float, steps: int, size: float) -> Ends:

@@ -194,7 +194,7 @@ class AllocationPair(Pair):
     def log_moment_sums(self, theta: float) -> tuple[float, float]:
         if self.removed:
             return removed_moment(self.mu, self.steps, 1 + theta, long=True)
-        return added_moment(self.mu, self.steps, theta)
+        return added_moment(self.mu, self.steps, theta, long=True)
 
     def cells(self, edges: FloatArray) -> Cells:
         """P mass v_a Q + E_Q[S - v_a], stick the latter; added: Q mass, and E_Q[v_b - S] / v_b."""
