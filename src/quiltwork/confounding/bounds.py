@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 import numpy as np
@@ -211,7 +211,6 @@ class Bounds(Contraction):
         return np.asarray(np.min([np.asarray(one.beta(alpha).upper) for one in self._alone], axis=0))
 
 
-@document("amplified/1", fields="world loss", optional="distance known")
 class Amplified(Contraction):
     """Theorem B with any loss for the mechanisms: it needs no joint law, so that it scales to any composition.
 
@@ -222,14 +221,16 @@ class Amplified(Contraction):
     method = "Theorem B, composed loss"
     because = (*Contraction.because, "the composed loss of the mechanisms between values of the data")
 
-    def __init__(self, world: World, loss: Loss | Guarantee, distance: Any = None, known: bool | None = None) -> None:
+    known: bool | None = None  # whether the mechanisms are known ones
+
+    def __init__(self, world: World, loss: Loss | Guarantee, distance: Any = None) -> None:
         if isinstance(loss, Guarantee):
             _check_replaced(loss)
         elif not isinstance(loss, Loss):
             raise InvalidParameter("loss", loss, "a quiltwork loss, or a guarantee for one changed record")
         elif loss.side != "worst":
             raise InvalidParameter("loss", loss, "a loss in both directions", "values of the data change either way")
-        self.world, self.loss, self.known = world, loss, known or None
+        self.world, self.loss = world, loss
         self.distance = None if distance is None else _distances(distance, world.inputs)
         near = (
             "values of the data at distance one, farther as groups"
@@ -239,6 +240,13 @@ class Amplified(Contraction):
         self.protects, self.assumes = world.protects, (*world.assumes, f"the composed loss holds between {near}")
         self._known: dict[tuple[int, float], float] = {}
         self._floors: dict[float, float] = {}
+
+    @classmethod
+    def of_known(cls, world: World, loss: Loss, distance: Any = None, known: bool | None = True) -> Self:
+        """The bound of mechanisms that are known, and may tell less than others with that loss."""
+        found = cls(world, loss, distance)
+        found.known = known
+        return found
 
     def _contracted(self, parts: Split, best: float) -> float:
         found = self._with_loss(parts)
@@ -312,6 +320,13 @@ class Amplified(Contraction):
             if high - low <= NEAR[0] * high:
                 break
         return low
+
+
+def _read(world: World, loss: Loss, distance: Any = None, known: bool | None = None) -> Amplified:
+    return Amplified.of_known(world, loss, distance, known)
+
+
+document("amplified/1", fields="world loss", optional="distance known", read=_read)(Amplified)
 
 
 def _check_replaced(given: Guarantee) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 import attrs
 
@@ -164,7 +164,7 @@ class PlanGuarantee(Guarantee):
         other.check(self.table)
         return guaranteed(self.table, self.queries, other, self.contribution)
 
-    def loss(self) -> Loss:
+    def loss(self) -> Any:
         """This guarantee as a loss, which says for which change of the data it was stated."""
         found: Loss = super().loss()
         return found.stated_for(self.protects) if found.parts else found

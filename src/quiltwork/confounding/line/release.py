@@ -67,7 +67,7 @@ class Readout(SameCurve):
         if world.finite is not None:
             from quiltwork.confounding.bounds import Amplified
 
-            return Amplified(world.finite, self._loss(), known=True)
+            return Amplified.of_known(world.finite, self._loss())
         if world.common is not None:
             zero = [law.means[0] for law in world.laws if not isinstance(law, Mixture)]
             return GaussianCurve(
