@@ -56,7 +56,10 @@ def rounded(case: dict[str, Any]) -> Iterator[Check]:
 
 
 def _read(text: str) -> tuple[Fraction, Fraction]:
-    """14.3[756, 847]e5 as two numbers."""
+    """[14.3756, 14.3847], or 14.3847, within 1e-9, as two numbers."""
+    if ", within " in text:
+        end, width = map(Fraction, text.split(", within "))
+        return end - width, end
     found = re.fullmatch(r"([^\[]*)\[([^,]*), ([^\]]*)\](.*)", text)
     if found is None:
         return Fraction(text), Fraction(text)
