@@ -28,10 +28,10 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
 from quiltwork.numbers.matrices import law, made_as_stored, refuse_lost, stochastic
 from quiltwork.numbers.rounding import UNIT, up
-from quiltwork.pufferfish.prior import Prior, Translation
-from quiltwork.pufferfish.priors.joint.cases import check_secrets
+from quiltwork.pufferfish.prior import Translation
 from quiltwork.pufferfish.priors.joint.law import JointLaw
-from quiltwork.pufferfish.secrets import AskedPairs, Secrets, asked_pairs
+from quiltwork.pufferfish.priors.same_states import SameStates
+from quiltwork.pufferfish.secrets import AskedPairs, Secrets
 from quiltwork.pufferfish.translation.influence import InfluenceCurve
 from quiltwork.pufferfish.translation.propagation import Spread
 
@@ -148,7 +148,7 @@ def _all_but_one(parts: Sequence[FloatArray], shape: tuple[int, ...]) -> list[Fl
 
 
 @attrs.frozen(eq=False, repr=False)
-class Tree(Prior):
+class Tree(SameStates):
     """Entries on a tree: `parents[i]` is the parent of entry i, None for the root, which has the law `root`.
 
     `transition` is one matrix (row: the parent's value) for every edge, or a list with one matrix for each entry and
@@ -290,25 +290,6 @@ class Tree(Prior):
             table, possible = table * factor, possible & (factor > 0)
         refuse_lost(table, possible)
         return JointLaw(table / table.sum(), values=lists, relative_error=(4 * count + 8) * UNIT)
-
-    def _lists(self) -> tuple[tuple[Hashable, ...], ...]:
-        """The values of each entry, where all data can be listed."""
-        if len(self.states) ** self.entries > 1 << 20:
-            allowed = "so small that all data can be listed (2^20 at most)"
-            raise InvalidParameter("the number of entries", self.entries, allowed)
-        return (self.states,) * self.entries
-
-    def check(self, secrets: Secrets | None = None) -> None:
-        """Values and entries of the tree; of several entries together, as long as all data can be listed."""
-        if self._view(secrets) is None and secrets is not None:
-            check_secrets(self._lists(), secrets)
-
-    def _view(self, secrets: Secrets | None) -> AskedPairs | None:
-        """Entries and ordered pairs of states; None for secrets that need the explicit law."""
-        return asked_pairs(secrets, self.states, range(len(self.states)), self.entries, "states")
-
-    def _asked(self, view: AskedPairs) -> Sequence[int]:
-        return range(self.entries) if view.entries is None else view.entries
 
     def _pick(self, entry: int, table: FloatArray, view: AskedPairs) -> FloatArray:
         """The pairs that are asked for; 0 where one of the two cannot occur, since there is nothing to tell apart."""

@@ -27,14 +27,14 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
 from quiltwork.numbers.matrices import log_ratios
 from quiltwork.numbers.rounding import UNIT, down, up
-from quiltwork.pufferfish.prior import Prior, Translation
-from quiltwork.pufferfish.priors.joint.cases import check_secrets
+from quiltwork.pufferfish.prior import Translation
 from quiltwork.pufferfish.priors.joint.law import JointLaw
 from quiltwork.pufferfish.priors.network.junction import Factor, Junction, marginal, product
 from quiltwork.pufferfish.priors.network.slopes import MOST_BAG, Propagation
 from quiltwork.pufferfish.priors.network.tilted import BECAUSE as TILTED
 from quiltwork.pufferfish.priors.network.tilted import Tilted
-from quiltwork.pufferfish.secrets import AskedPairs, Secrets, asked_pairs
+from quiltwork.pufferfish.priors.same_states import SameStates
+from quiltwork.pufferfish.secrets import AskedPairs, Secrets
 from quiltwork.pufferfish.translation.influence import InfluenceCurve
 
 MOST_ENTRIES, MAX_BALL = 500, 64
@@ -75,7 +75,7 @@ def _factors(value: Any) -> tuple[Factor, ...]:
 
 
 @attrs.frozen(eq=False, repr=False)
-class Network(Prior):
+class Network(SameStates):
     """Entries whose law is a product of factors, {(i, j, ...): table of weights}; up to 500 entries of small width.
 
     >>> agree = [[0.8, 0.2], [0.2, 0.8]]
@@ -286,25 +286,6 @@ class Network(Prior):
         scope = tuple(range(self.entries))
         table = product(self.factors, scope, size).table
         return JointLaw(table / table.sum(), values=lists, relative_error=(4 * len(self.factors) + 8) * UNIT)
-
-    def _lists(self) -> tuple[tuple[Hashable, ...], ...]:
-        """The values of each entry, where all data can be listed."""
-        if len(self.states) ** self.entries > 1 << 20:
-            allowed = "so small that all data can be listed (2^20 at most)"
-            raise InvalidParameter("the number of entries", self.entries, allowed)
-        return (self.states,) * self.entries
-
-    def check(self, secrets: Secrets | None = None) -> None:
-        """Values and entries of the network; of several entries together, as long as all data can be listed."""
-        if self._view(secrets) is None and secrets is not None:
-            check_secrets(self._lists(), secrets)
-
-    def _view(self, secrets: Secrets | None) -> AskedPairs | None:
-        """Entries and ordered pairs of states; None for secrets that need the explicit law."""
-        return asked_pairs(secrets, self.states, range(len(self.states)), self.entries, "states")
-
-    def _asked(self, view: AskedPairs) -> Sequence[int]:
-        return range(self.entries) if view.entries is None else view.entries
 
     def _full(self, values: Sequence[Any], tables: Sequence[FloatArray] | None = None) -> list[FloatArray]:
         """Tables over all states; 0 where one of two values cannot occur, since there is nothing to tell apart."""
