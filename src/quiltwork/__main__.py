@@ -1,5 +1,8 @@
 """`python -m quiltwork` is the command `quiltwork`."""
 
+import sys
+
 from quiltwork.cli import main
 
-raise SystemExit(main())
+if __name__ == "__main__":
+    sys.exit(main())
