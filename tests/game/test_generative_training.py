@@ -33,6 +33,14 @@ def same(one, two):
     assert one.error == two.error
 
 
+@pytest.fixture(autouse=True)
+def usual():
+    """Ctrl+C means what it does in a fresh process: what ran before here, Spark for one, may handle it in its own way."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(scope="module")
 def whole():
     return {architecture: run(small(architecture)) for architecture in ARCHITECTURES}
