@@ -35,7 +35,7 @@ def same(one, two):
 
 @pytest.fixture(autouse=True)
 def usual():
-    """Ctrl+C means what it does in a fresh process: what ran before here, Spark for one, may handle it in its own way."""
+    """Ctrl+C means what it does in a fresh process: what ran before, Spark for one, may handle it otherwise."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
