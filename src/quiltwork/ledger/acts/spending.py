@@ -101,7 +101,7 @@ class Request:
         mine, theirs = self.body(charge, ""), entry.content
 
         def agree(*names: str) -> bool:
-            return all(canonical(mine[name]) == canonical(theirs.get(name)) for name in names)
+            return all(canonical(_bare(mine[name])) == canonical(_bare(theirs.get(name))) for name in names)
 
         same = entry.kind == kind and agree("loss", "release", "times", "blocks")
         if same and entry.principal == principal and agree("period"):
@@ -109,6 +109,14 @@ class Request:
         why = "it was done by another principal or in an earlier period" if same else "it stands for another request"
         which = f"key {str(entry.key).partition(TAB)[0]!r} of budget {self.budget!r}"
         raise AlreadyRun(which, f"{why}, entry {entry.seq}", "give every release a key of its own")
+
+
+def _bare(content: Any) -> Any:
+    """A loss as it is stored, without the words for which change it was stated: a budget takes those of one change."""
+    if not isinstance(content, dict):
+        return content
+    kept = {name: value for name, value in content.items() if name != "neighbors"}
+    return {**kept, "losses": [_bare(one) for one in kept["losses"]]} if "losses" in kept else kept
 
 
 def asked_for(session: Session, name: Any, act: str, loss: Any, release: Any, times: Any, blocks: Any) -> Request:
@@ -205,19 +213,26 @@ def _planned(terms: Terms, loss: Any, release: Any) -> str:
         raise InvalidParameter("loss", "a guarantee", f"left out: budget {terms.name!r} has a plan, {shown}", hint)
     if release is not None:
         found = terms.release(words.name("release", release))
-        if loss is not None and words.loss(loss) != found.loss:
+        if loss is not None and not _same_loss(terms, words.loss(loss), found.loss):
             raise InvalidParameter("loss", loss, f"that of {found.name!r}, {found.loss}", "or left out")
         return found.name
     if loss is None:
         raise InvalidParameter("release", release, "the name of a planned release", "name what is about to run")
     stated = words.loss(loss)
-    same = [one.name for one in terms.plan if one.loss == stated]
+    same = [one.name for one in terms.plan if _same_loss(terms, stated, one.loss)]
     if not same:
         shown = ", ".join(one.name for one in terms.plan[:8])
         raise InvalidParameter("loss", loss, f"that of a planned release of budget {terms.name!r}: {shown}")
     if len(same) > 1:
         raise InvalidParameter("release", release, "named", f"planned with that loss: {', '.join(same[:5])}")
     return same[0]
+
+
+def _same_loss(terms: Terms, stated: Loss, planned: Loss) -> bool:
+    """Also where only one of them says that it is about what the budget protects."""
+    about = {same_words(one.neighbors) for one in (stated, planned) if one.neighbors}
+    same = about <= {same_words(terms.paid[0])} and attrs.evolve(stated, neighbors=planned.neighbors) == planned
+    return same or stated == planned
 
 
 def taking(
