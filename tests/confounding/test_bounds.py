@@ -6,6 +6,7 @@ Reference: theory/confounding.md 2.3.
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from fractions import Fraction
 from typing import Any
@@ -19,6 +20,7 @@ from tests.confounding import finite_truth as truth
 from tests.examples import examples, seeds, some
 
 import quiltwork as qw
+from quiltwork import spec
 from quiltwork.confounding.bounds import split
 from quiltwork.confounding.finite.channels import repeated
 from quiltwork.confounding.world import World
@@ -364,6 +366,16 @@ def test_where_some_values_cannot_be_told_apart_nothing_is_claimed_from_below() 
     near = [[0, 0, 1], [0, 0, 1], [1, 1, 0]]
     assert world.bound(qw.pure(1.0), distance=near).epsilon(0.0).lower == 0.0
     assert world.bound(qw.pure(1.0)).epsilon(0.0).lower > 0.0
+
+
+def test_documents_that_do_not_say_whether_mechanisms_are_known_have_no_lower_end() -> None:
+    """Older releases wrote the bound of a known readout like that of any mechanisms with its loss."""
+    bound = World(data=[["3/4", "1/4"], ["1/4", "3/4"]]).bound(qw.pure(1.0))
+    document = json.loads(spec.dumps(bound, "json"))
+    assert spec.loads(json.dumps(document)).delta(0.1).lower == bound.delta(0.1).lower > 0.0
+    del document["known"]
+    read = spec.loads(json.dumps(document)).delta(0.1)
+    assert (read.lower, read.upper) == (0.0, bound.delta(0.1).upper)
 
 
 def test_a_pure_loss_has_a_closed_form() -> None:

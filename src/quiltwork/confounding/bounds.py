@@ -221,7 +221,7 @@ class Amplified(Contraction):
     method = "Theorem B, composed loss"
     because = (*Contraction.because, "the composed loss of the mechanisms between values of the data")
 
-    known: bool | None = None  # whether the mechanisms are known ones
+    known: bool = False  # whether the mechanisms are known ones
 
     def __init__(self, world: World, loss: Loss | Guarantee, distance: Any = None) -> None:
         if isinstance(loss, Guarantee):
@@ -242,7 +242,7 @@ class Amplified(Contraction):
         self._floors: dict[float, float] = {}
 
     @classmethod
-    def of_known(cls, world: World, loss: Loss, distance: Any = None, known: bool | None = True) -> Self:
+    def of_known(cls, world: World, loss: Loss, distance: Any = None, known: bool = True) -> Self:
         """The bound of mechanisms that are known, and may tell less than others with that loss."""
         found = cls(world, loss, distance)
         found.known = known
@@ -322,8 +322,9 @@ class Amplified(Contraction):
         return low
 
 
-def _read(world: World, loss: Loss, distance: Any = None, known: bool | None = None) -> Amplified:
-    return Amplified.of_known(world, loss, distance, known)
+def _read(world: World, loss: Loss, distance: Any = None, known: bool = True) -> Amplified:
+    """Documents of older releases do not say it: a lower end might be above what a known mechanism tells."""
+    return Amplified.of_known(world, loss, distance, checks.flag("known", known))
 
 
 document("amplified/1", fields="world loss", optional="distance known", read=_read)(Amplified)
