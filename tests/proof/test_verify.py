@@ -1,5 +1,6 @@
 """`quiltwork verify`: exit codes, and files that claim nothing."""
 
+import base64
 import json
 import runpy
 import subprocess
@@ -180,6 +181,23 @@ def test_numbers_of_many_digits_are_not_rounded_to_doubles(tmp_path, upper, code
     file = tmp_path / "claim.json"
     file.write_text(json.dumps(told).replace('"UPPER"', upper))
     assert CliRunner().invoke(verify, [str(file)]).exit_code == code
+
+
+def test_what_a_page_keeps_is_read_as_strictly(tmp_path):
+    """Neither members that are there twice nor numbers that a double rounds up pass inside of a report."""
+    told = json.dumps({**CLAIM, "loss": qw.pure(0.3).to_json(), "delta": "0", "epsilon": [0, "UPPER"]})
+    page = tmp_path / "report.html"
+    for upper, code in (("0.3", 0), ("0.29999999999999999999", 1), ('0.1], "epsilon": [0, 0.3', 2)):
+        kept = kept_data({}).replace("e30=", base64.b64encode(told.replace('"UPPER"', upper).encode()).decode())
+        page.write_text(kept)
+        assert CliRunner().invoke(verify, [str(page)]).exit_code == code
+
+
+def test_a_number_with_an_exponent_that_no_decimal_has_is_no_crash(tmp_path):
+    file = tmp_path / "claim.json"
+    file.write_text(json.dumps({**CLAIM, "epsilon": ["LOWER", 5]}).replace('"LOWER"', f"1e-{'9' * 20}"))
+    result = CliRunner().invoke(verify, [str(file)])
+    assert (result.exit_code, "must be a finite number" in result.output) == (2, True)
 
 
 def test_brackets_that_are_not_judged_are_counted(tmp_path):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -110,12 +110,12 @@ def kept_data(data: Mapping[str, Any]) -> str:
     return f"{DATA}{base64.b64encode(text).decode()} -->\n"
 
 
-def data_in(text: str) -> Any:
-    """What a page keeps; None where it keeps nothing."""
+def data_in(text: str, read: Callable[[bytes], Any] = json.loads) -> Any:
+    """What a page keeps, read as JSON; None where it keeps nothing."""
     _, found, rest = text.rpartition(DATA)
     if not found:
         return None
-    return json.loads(base64.b64decode(rest.split(" ", 1)[0], validate=True))
+    return read(base64.b64decode(rest.split(" ", 1)[0], validate=True))
 
 
 @not_written("it is words and figures about a file", "save it with report.save(path)")

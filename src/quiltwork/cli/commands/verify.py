@@ -70,11 +70,11 @@ def _read(file: Path) -> Any:
 
     try:
         text = file.read_text(encoding="utf-8")
-        kept = data_in(text)
+        kept = data_in(text, _exactly)
         if kept is not None:
             return kept
         try:
-            told = json.loads(text, object_pairs_hook=_once, parse_float=_typed)
+            told = _exactly(text)
         except ValueError:
             return _of_object(loads(text))
         return _of_object(loads(text)) if isinstance(told, dict) and told.get("schema") == DESIGN else told
@@ -88,10 +88,18 @@ def _read(file: Path) -> Any:
         ) from None
 
 
+def _exactly(text: str | bytes) -> Any:
+    """JSON as a person reads it: every digit counts, and nothing is said twice."""
+    return json.loads(text, object_pairs_hook=_once, parse_float=_typed)
+
+
 def _typed(text: str) -> float | str:
     """A double where it is the number as typed, else its digits: 0.29999999999999999999 is not 0.3."""
     value = float(text)
-    return value if math.isfinite(value) and Decimal(repr(value)) == Decimal(text) else text
+    try:
+        return value if math.isfinite(value) and Decimal(repr(value)) == Decimal(text) else text
+    except ArithmeticError:  # an exponent that no decimal has
+        return text
 
 
 class _Twice(Exception):
