@@ -6,14 +6,17 @@ import contextlib
 import json
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.ledger.books import Clock
 
 import quiltwork as qw
-from quiltwork.errors import BudgetExceeded, InvalidParameter, Unsupported
+from quiltwork.errors import BudgetExceeded, InvalidParameter, LedgerUnavailable, Unsupported
 from quiltwork.ledger import Ledger
+from quiltwork.ledger.acts.connection import Session
 from quiltwork.ledger.store import refusals
+from quiltwork.ledger.store.writer import Writer
 
 MUCH = qw.pure(0.75)
 
@@ -66,6 +69,29 @@ def test_a_batch_notes_each_and_all_or_none_the_first(fast_sqlite: str) -> None:
             ledger.spend_many([("b", qw.pure(0.125)), ("b", MUCH), ("b", MUCH)], together=True)
         assert [one.number for one in ledger.refusals()] == [4, 3, 2, 1]
         assert json.loads(ledger.refusals(last=1)[0].what) == MUCH.to_json()
+
+
+def test_all_or_none_that_is_tried_again_is_refused_for_what_was_too_much_then(
+    fast_sqlite: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection breaks once all of them fitted, and somebody else spends before the second try."""
+    with Ledger(fast_sqlite) as ledger, Ledger(fast_sqlite) as other:
+        ledger.open("b", epsilon=1.0, protects="x")
+        finish, broken = Writer.finish, [LedgerUnavailable("the connection broke", "ask again")]
+
+        def once(writer: Writer) -> Any:
+            if broken:
+                raise broken.pop()
+            return finish(writer)
+
+        monkeypatch.setattr(Writer, "finish", once)
+        monkeypatch.setattr(Session, "is_stale", lambda *_: True)
+        monkeypatch.setattr(ledger._session.store, "dispose", lambda: other.spend("b", MUCH))
+        with pytest.raises(BudgetExceeded):
+            ledger.spend_many([("b", qw.pure(0.5)), ("b", qw.pure(0.25))], together=True)
+        assert json.loads(ledger.refusals()[0].what) == qw.pure(0.5).to_json()
+        monkeypatch.undo()
+        assert ledger.balance("b").spent == other.balance("b").spent
 
 
 def test_the_newest_are_kept(fast_sqlite: str, monkeypatch: pytest.MonkeyPatch) -> None:

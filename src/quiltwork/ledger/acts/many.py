@@ -79,6 +79,8 @@ def _all_or_none(session: Session, acts: list[Act]) -> list[Receipt | QuiltworkE
     def work(writer: Writer) -> list[Entry]:
         made = []
         for one in acts:
+            one.made = None  # of a try whose connection broke
+        for one in acts:
             one.run(writer)
             made.append(one.made)
         return made
