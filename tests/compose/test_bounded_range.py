@@ -1,5 +1,6 @@
 """Adaptive releases of bounded range: the recursion, written out naively in many digits, and its closed forms."""
 
+import itertools
 import math
 
 import mpmath
@@ -257,3 +258,44 @@ def test_what_no_double_holds_is_not_nothing():
     said, attained = loss.beta(alpha), response.beta(alpha)
     assert np.all(said.lower <= attained.upper)
     assert np.all(attained.lower - said.lower <= 0.02)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "count"), [(1e-6, 1000), (1e-5, 300), (1e-4, 3), (1e-3, 200), (1.0, 201), (20.0, 3)]
+)
+def test_blocks_are_laws_on_both_sides(epsilon, count):
+    """Masses beyond 1 once made an upper end 0 where a Gaussian beside the choices alone costs .07."""
+    choices = count * qw.exponential(epsilon)
+    for pair, _ in bounded_range._blocks(epsilon, count):
+        assert pair.p.sum() == pytest.approx(1.0, abs=1e-14)
+        assert pair.q.sum() == pytest.approx(1.0, abs=1e-14)
+    noise = qw.gaussian(50)
+    together, alone = (choices + noise).epsilon(1e-6), noise.epsilon(1e-6)
+    assert alone.lower <= together.upper
+    assert together.lower <= together.upper <= alone.upper + count * epsilon * (1 + 1e-9)
+    assert (choices + noise).delta(0.05).upper >= noise.delta(0.05).lower
+    said = (choices + noise).beta(0.3)
+    assert said.lower <= noise.beta(0.3).upper
+
+
+@pytest.mark.parametrize(("epsilon", "count"), [(1e-7, 50), (1e-5, 200), (1e-5, 1000)])
+def test_ranges_too_small_for_the_recursion_stay_dominating_pairs(epsilon, count):
+    assert bounded_range.adaptive_pairs([(BoundedRangePair(epsilon), count), (BoundedRangePair(1.0), 1)]) is None
+    found, noise = (count * qw.exponential(epsilon) + qw.gaussian(50)).epsilon(1e-6), qw.gaussian(50).epsilon(1e-6)
+    assert noise.lower <= found.upper <= noise.upper * (1 + 1e-4)
+
+
+@pytest.mark.parametrize("epsilon", [1e-100, 1e-30, 0.3, 50.0, 1e20])
+def test_divergences_of_extreme_ranges_and_orders(epsilon):
+    """e^epsilon overflows, or is 1; the order less 1 is -1; all but the last digits of the order are lost."""
+    loss = qw.exponential(epsilon)
+    found = [loss.renyi(order) for order in (1e-300, 1e-17, 0.5, 2.0, 1e10, 1e300, math.inf)]
+    assert all(0 <= one.lower <= one.upper <= epsilon * 1.0001 for one in found[2:5])
+    assert all(one.lower <= two.upper for one, two in itertools.pairwise(found))
+    with mp.workprec(2000):
+        top = mp.mpf(epsilon)
+        if epsilon < 1000:
+            grown, faded = mp.exp(top), mp.exp(-top)
+            y = (grown - faded) / (2 * (1 - faded))
+            truth = mp.log(y * (grown - faded - (1 - faded) * y) / (grown - 1))
+            assert found[3].lower <= truth <= found[3].upper

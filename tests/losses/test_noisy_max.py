@@ -156,3 +156,11 @@ def test_one_release_is_laplace_noise_from_both_sides(epsilon):
         assert loss.epsilon(delta).upper == same.epsilon(delta).upper
         assert loss.epsilon(delta).lower == pytest.approx(same.epsilon(delta).lower, rel=1e-12)
     assert (2 * loss).epsilon(1e-6).lower < 0.95 * (2 * loss).epsilon(1e-6).upper
+
+
+@pytest.mark.parametrize("epsilon", [1e-10, 0.1, 1.0, 3.7, 1e5])
+def test_the_largest_loss_lies_between_its_ends(epsilon):
+    """It is attained, but its upper end is past rounding and was told as the lower end, too."""
+    found = qw.noisy_max(epsilon).epsilon(0.0)
+    assert found.lower <= epsilon <= found.upper <= epsilon * (1 + 1e-14)
+    assert found.lower >= epsilon * (1 - 1e-14)

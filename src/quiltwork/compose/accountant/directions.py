@@ -326,9 +326,10 @@ class SmallestEpsilon(Inquiry):
         delta = self.values
         lower, upper, zero = np.zeros(delta.size), np.zeros(delta.size), delta == 0
         if parts and zero.any():
-            possible = max(_top(pairs)[0] for pairs in sides(parts, side, optimistic=True))
+            optimistic = not attained(parts)  # else what is promised is possible
+            possible = max(_top(pairs)[0] for pairs in sides(parts, side, optimistic=optimistic))
             promised = math.inf if any(map(is_renyi, parts)) else max(_top(pairs)[1] for pairs in sides(parts, side))
-            lower[zero] = 0.0 if slackened(parts) else promised if attained(parts) else min(possible, promised)
+            lower[zero] = 0.0 if slackened(parts) else min(possible, promised)
             upper[zero] = promised
         return lower, upper, (delta > 0) & (delta < 1) & bool(parts)
 

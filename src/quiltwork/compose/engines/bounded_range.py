@@ -38,6 +38,7 @@ MAX_REACH = 300.0  # of the total loss of a block
 COARSE, SIZES = 1000, (3, 8, 32, 100, MAX_RELEASES)  # cells of a block in all, and the blocks that are computed
 LATTICE, LEAST_CELLS, MOST_CELLS = 3000, 16, 400  # cells of all releases together, and of one
 ROUNDING = 64 * UNIT
+MOST_ROUNDED = 1e-4  # of a profile, by the recursion of a block
 LEAST, LARGER = 1e-300, 1e-299
 
 
@@ -218,7 +219,7 @@ def adaptive_pairs(pairs: Counted) -> Counted | None:
     ranges = [
         (pair, count)
         for pair, count in several
-        if pair.top <= MAX_RANGE and pair.top * min(count, MAX_RELEASES) <= MAX_REACH
+        if pair.top <= MAX_RANGE and pair.top * min(count, MAX_RELEASES) <= MAX_REACH and _sharp(pair.top, count)
     ]
     if not ranges:
         return None
@@ -226,6 +227,13 @@ def adaptive_pairs(pairs: Counted) -> Counted | None:
     if len(pairs) == 1 and count <= MAX_RELEASES:
         return None
     return [*_blocks(pair.top, count), *((other, n) for other, n in pairs if other is not pair)]
+
+
+def _sharp(epsilon: float, count: int) -> bool:
+    """Whether the rounding of the recursion, which grows as ranges shrink, is less than what adaptive choices save."""
+    size = next(most for most in SIZES if most >= min(count, MAX_RELEASES))
+    cells = min(max(COARSE // size, LEAST_CELLS), MOST_CELLS)
+    return 4 * UNIT * size * cells <= MOST_ROUNDED * epsilon**2
 
 
 @lru_cache(maxsize=16)
@@ -250,21 +258,26 @@ def _all_up_to(epsilon: float, size: int) -> tuple[Recursion, list[FloatArray]]:
 def _pair_of(lattice: Recursion, values: FloatArray, told: int) -> FinitePair:
     """The pair whose profile is the convex hull of these values on the lattice: D_k is convex in e^x, and below them.
 
-    Its masses are what slopes in e^x differ by: that of loss x under P is the slope to the right of x less that to the
-    left, times e^x.
+    Its masses are what slopes in e^x differ by: that of loss x > 0 under P is the slope to the right of x less that to
+    the left, times e^x.  Ranges know no direction, so that loss -x has the masses of x exchanged, and loss 0 the rest.
+    Where rounding makes them more than 1 together the least losses lose theirs: chords between x and -x lie above D_k.
     """
-    reach = min((told + 1) * lattice.cells, lattice.x.size // 2)
-    inside = slice(lattice.x.size // 2 - reach, lattice.x.size // 2 + reach + 1)
-    x, high = lattice.x[inside], np.minimum(values[inside], 1.0)
-    right = np.append(np.diff(high) / math.expm1(lattice.step), 0.0)  # nothing is left at the last loss
-    left = np.append(-math.exp(float(x[0])), np.diff(high) / -math.expm1(-lattice.step))
+    end, middle = told * lattice.cells, lattice.x.size // 2  # the largest loss, beyond which nothing is left
+    x, high = lattice.x[middle : middle + end + 1], np.minimum(values[middle : middle + end + 1], 1.0)
+    fall, cell = np.diff(high), math.expm1(lattice.step)
+    right, left = np.append(fall / cell, 0.0), np.append(-2.0 / cell, fall / -math.expm1(-lattice.step))
     rounding = 8 * UNIT * (high + np.append(high[0], high[:-1])) / -math.expm1(-lattice.step)
     p = np.maximum(convex(right - left, lattice.step), 0.0) + rounding
-    end = reach + told * lattice.cells  # the largest loss, which takes what is too faint
-    p[end] += float(p[p <= LEAST].sum()) + LARGER
+    p[end] += float(p[p <= LEAST].sum()) + LARGER  # which takes what is too faint
+    p[p <= LEAST] = p[0] = 0.0
+    both = p * (1 + np.exp(-x))
+    beyond = np.cumsum(both[::-1])[::-1] - both
+    p *= np.minimum(both, np.maximum(1.0 - beyond, 0.0)) / np.where(both > 0, both, 1.0)
+    q = p * np.exp(-x)
+    p = np.concatenate((q[:0:-1], [max(1.0 - float((p + q).sum()), 0.0)], p[1:]))
     live = np.flatnonzero(p > LEAST)
-    losses, p = x[live], p[live]
-    step, first = Fraction(lattice.range) / lattice.cells, int(live[0]) - reach
+    losses, p = np.concatenate((-x[:0:-1], x))[live], p[live]
+    step, first = Fraction(lattice.range) / lattice.cells, int(live[0]) - end
     indices = live - live[0]
     return FinitePair(
         losses,

@@ -146,12 +146,24 @@ class AttainedRangePair(Pair):
 
 
 def worst_range_moment(epsilon: float, theta: float) -> float:
-    """log E_P e^(theta L) of the two outcomes with the largest Rényi divergence of order 1 + theta > 0, theta not 0."""
-    with localcontext(prec=DIGITS, Emin=-(10**17), Emax=10**17):
-        tilt, grown = Decimal(theta), Decimal(epsilon).exp()
-        faded = (-tilt * Decimal(epsilon)).exp()
-        y = tilt * (grown - faded) / ((1 + tilt) * (1 - faded))
-        return float(tilt * y.ln() + ((grown - faded - (1 - faded) * y) / (grown - 1)).ln())
+    """log E_P e^(theta L) of the two outcomes with the largest Rényi divergence of order 1 + theta >= 0, theta not 0.
+
+    At the worst y the second factor of the moment is (e^eps - w) / ((1 + theta)(e^eps - 1)).  In logarithms, since
+    e^eps may overflow, and with digits for ranges whose squares are all that is left of them.
+    """
+    if theta <= -1.0:
+        return 0.0
+    digits = DIGITS + 2 * math.ceil(max(-math.log10(epsilon), 0.0)) + math.ceil(max(math.log10(abs(theta)), 0.0))
+    with localcontext(prec=digits, Emin=-(10**17), Emax=10**17):
+        tilt, top = Decimal(theta), Decimal(epsilon)
+        whole, share, rest = (_log_below_one(x) for x in (top, abs(tilt) * top, (1 + tilt) * top))
+        log_y = (abs(tilt) / (1 + tilt)).ln() + rest - share + (top if theta > 0 else (1 + tilt) * top)
+        return float(tilt * log_y + rest - whole - (1 + tilt).ln())
+
+
+def _log_below_one(x: Decimal) -> Decimal:
+    """log(1 - e^-x)."""
+    return (1 - (-x).exp()).ln()
 
 
 @attrs.frozen
