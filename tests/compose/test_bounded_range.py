@@ -260,11 +260,9 @@ def test_what_no_double_holds_is_not_nothing():
     assert np.all(attained.lower - said.lower <= 0.02)
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "count"), [(1e-6, 1000), (1e-5, 300), (1e-4, 3), (1e-3, 200), (1.0, 201), (20.0, 3)]
-)
+@pytest.mark.parametrize(("epsilon", "count"), [(1e-6, 8), (1e-4, 3), (1e-3, 8), (1.0, 8), (20.0, 3)])
 def test_blocks_are_laws_on_both_sides(epsilon, count):
-    """Masses beyond 1 once made an upper end 0 where a Gaussian beside the choices alone costs .07."""
+    """Masses beyond 1 are taken from the upper end of a delta near 1; a mirror has those of Q."""
     choices = count * qw.exponential(epsilon)
     for pair, _ in bounded_range._blocks(epsilon, count):
         assert pair.p.sum() == pytest.approx(1.0, abs=1e-14)
@@ -278,8 +276,9 @@ def test_blocks_are_laws_on_both_sides(epsilon, count):
     assert said.lower <= noise.beta(0.3).upper
 
 
-@pytest.mark.parametrize(("epsilon", "count"), [(1e-7, 50), (1e-5, 200), (1e-5, 1000)])
+@pytest.mark.parametrize(("epsilon", "count"), [(1e-7, 50), (1e-6, 1000), (1e-5, 200)])
 def test_ranges_too_small_for_the_recursion_stay_dominating_pairs(epsilon, count):
+    """Its rounding once made an upper end 0 where the Gaussian beside the choices alone costs .07."""
     assert bounded_range.adaptive_pairs([(BoundedRangePair(epsilon), count), (BoundedRangePair(1.0), 1)]) is None
     found, noise = (count * qw.exponential(epsilon) + qw.gaussian(50)).epsilon(1e-6), qw.gaussian(50).epsilon(1e-6)
     assert noise.lower <= found.upper <= noise.upper * (1 + 1e-4)
