@@ -268,7 +268,7 @@ def lines(seed: str, count: int, key: Path) -> Iterator[str]:
     body, begin = last.body, moment(last.time)
     for seq in range(last.seq + 1, count + 1):
         last = Entry.made(
-            previous=last.hash, seq=seq, time=begin + timedelta(milliseconds=seq), kind="spend",
+            previous=last.hash, seq=seq, time=begin + timedelta(microseconds=seq), kind="spend",
             budget="city", principal=None, key=str(seq), body=body,
         )  # fmt: skip
         tree.append(bytes.fromhex(last.hash))

@@ -76,6 +76,10 @@ def test_only_what_is_new_is_replayed(kept, monkeypatch):
     assert (found.unread, found.entries) == (count, count)
     assert "not read again" in found.explain()
     assert not seen
+    ledger.open("new", epsilon=1.0, protects="one person")
+    found = ledger.verify(new=True)
+    assert (found.unread, found.entries) == (count, count + 1)
+    assert seen == [count + 1]
 
 
 @pytest.mark.parametrize(

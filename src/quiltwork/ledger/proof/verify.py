@@ -114,8 +114,9 @@ def _resumed(walk: _Walk, before: Checker | None, depth: Depth) -> int:
     if before is not None:
         try:
             if depth == "new":
+                unread = before.seq  # the walk goes on in the same book
                 walk.resume(before)
-                return before.seq
+                return unread
             walk.hash_up_to(before)
             return 0
         except QuiltworkError:  # what is wrong is named by the replay, as if there had been no book
