@@ -222,6 +222,7 @@ def test_the_module_has_the_exit_code_of_the_command(monkeypatch, tmp_path):
     file = tmp_path / "claim.json"
     file.write_text(json.dumps({**CLAIM, "epsilon": ["4.378", "4.379"]}))
     monkeypatch.setattr(sys, "argv", ["quiltwork", "verify", str(file)])
+    monkeypatch.delitem(sys.modules, "quiltwork.__main__", raising=False)  # whoever looked at every module imported it
     with pytest.raises(SystemExit) as ended:
         runpy.run_module("quiltwork", run_name="__main__")
     assert ended.value.code == 1
