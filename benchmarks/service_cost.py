@@ -1,10 +1,11 @@
 """CPU of one answer of the service, in units of a bare answer through the same server in the same process.
 
-    python benchmarks/service_cost.py [--requests N] [--check]
+    python benchmarks/service_cost.py [--clients N] [--requests N] [--check]
 
-50 clients at once, in a process of their own, over connections that they keep: a balance, and a spend with a token, on
-SQLite and PostgreSQL. The unit is an application that answers two bytes. CPU time of the serving process, threads
-included; rates and times depend on the machine and on what else runs. Exit code 1 with --check when a bar is missed.
+Clients at once, 50 unless said, in a process of their own, over connections that they keep: a balance, and a spend with
+a token, on SQLite and PostgreSQL. The unit is an application that answers two bytes. CPU time of the serving process,
+threads included; rates and times depend on the machine and on what else runs. Exit code 1 with --check when a bar is
+missed.
 """
 
 from __future__ import annotations
@@ -99,15 +100,15 @@ def serving(app: Any) -> Iterator[int]:
     listener.close()
 
 
-def cost(pipe: Any, port: int, asked: Asked, count: int) -> tuple[float, list[float], float]:
+def cost(pipe: Any, port: int, asked: Asked, count: int, clients: int = CLIENTS) -> tuple[float, list[float], float]:
     """CPU seconds of one answer, the seconds of each as a client sees them, and answers a second."""
     began = time.process_time()
-    pipe.send((port, asked, count, CLIENTS))
+    pipe.send((port, asked, count, clients))
     seconds, wall = pipe.recv()
     return (time.process_time() - began) / len(seconds), seconds, len(seconds) / wall
 
 
-def measured(pipe: Any, url: str, count: int) -> Iterator[tuple[str, float, float, list[float], float]]:
+def measured(pipe: Any, url: str, count: int, clients: int) -> Iterator[tuple[str, float, float, list[float], float]]:
     """Each kind of answer: bare answers, CPU seconds, times and rate."""
     house = furnished(url)
     token = house.tokens["spender"]
@@ -119,8 +120,11 @@ def measured(pipe: Any, url: str, count: int) -> Iterator[tuple[str, float, floa
     unit = (sent("GET", "/", token), 200)
     with serving(bare) as plainly, serving(create_app(house.settings())) as port:
         for name, (asked, many) in kinds.items():
-            cost(pipe, port, asked, 2)
-            found = [(cost(pipe, plainly, unit, count)[0], cost(pipe, port, asked, many)) for _ in range(ROUNDS)]
+            cost(pipe, port, asked, 2, clients)
+            found = [
+                (cost(pipe, plainly, unit, count, clients)[0], cost(pipe, port, asked, many, clients))
+                for _ in range(ROUNDS)
+            ]
             ratio = statistics.median(one[0] / base for base, one in found)
             yield name, ratio, *min((one for _, one in found), key=lambda one: one[0])
 
@@ -161,6 +165,7 @@ def beside(pipe: Any, url: str, count: int) -> tuple[float, float]:
 def main(arguments: list[str] | None = None) -> int:
     """Measure, print, judge."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--clients", type=int, default=CLIENTS, help="at once")
     parser.add_argument("--requests", type=int, default=40, help="of each of the clients")
     parser.add_argument("--check", action="store_true", help="exit with 1 when a bar is missed")
     options = parser.parse_args(arguments)
@@ -173,7 +178,7 @@ def main(arguments: list[str] | None = None) -> int:
         with contextlib.suppress(NoServer):
             urls["postgresql"] = stack.enter_context(PostgresServer()).database()
         for database, url in urls.items():
-            for name, ratio, seconds, times, rate in measured(here, url, options.requests):
+            for name, ratio, seconds, times, rate in measured(here, url, options.requests, options.clients):
                 cuts = statistics.quantiles(times, n=100)
                 shown = [f"{ratio:.1f}", f"{1e3 * seconds:.3f}", f"{BARS[name]:g}", f"{rate:,.0f}"]
                 lines.append([database, name, *shown, f"{1e3 * cuts[49]:.1f}", f"{1e3 * cuts[94]:.1f}"])
