@@ -226,18 +226,18 @@ def test_layer_cake_bounds_the_transform_of_any_step_density(heights, widths, re
     assume(mass.sum() > 1e-3)
     density = np.array(heights) / mass.sum()
     edges = np.concatenate(([0.0], np.cumsum(width)))
-    weights, lengths = layer_cake(width[None, :], density[None, :])
+    weights, lengths = layer_cake(width, density)
     assert (weights >= -1e-15).all()
     assert weights.sum() <= 1 + 1e-12
-    allowed = math.exp(float(layered_decay(weights, lengths, np.ones(1))(np.array([reach]))[0]))
+    allowed = math.exp(float(layered_decay(weights, lengths, 1.0)(np.array([reach]))[0]))
     for u in reach * np.array([1.0, 1.01, 1.3, 2.0, 3.7, 9.0]):
         pieces = (np.exp(1j * u * edges[1:]) - np.exp(1j * u * edges[:-1])) / (1j * u)
         assert abs((density * pieces).sum()) <= allowed * (1 + 1e-9) + 1e-12
 
 
 def test_layer_cake_of_a_uniform_is_that_uniform():
-    weights, lengths = layer_cake(np.array([[0.5, 0.5, 1.0]]), np.full((1, 3), 0.5))
-    bound = layered_decay(weights, lengths, np.ones(1))
+    weights, lengths = layer_cake(np.array([0.5, 0.5, 1.0]), np.full(3, 0.5))
+    bound = layered_decay(weights, lengths, 1.0)
     assert weights.sum() == pytest.approx(1.0)
     assert math.exp(float(bound(np.array([1.0]))[0])) == pytest.approx(math.sin(1.0), rel=1e-9)
 

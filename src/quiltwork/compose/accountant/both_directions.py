@@ -21,8 +21,10 @@ from quiltwork.compose.engines.views.contour import (
     Decay,
     Ladder,
     Root,
+    Window,
     integral_bound,
     line_of,
+    tail_beyond,
     view_of,
 )
 from quiltwork.compose.engines.views.solve import enclosures, log_targets
@@ -94,25 +96,40 @@ class _Both:
         return found
 
     def _on_lines(self, near: dict[bool, float]) -> tuple[float, float] | None:
+        """Ends from the line of the direction that costs more; the other one is read on the same nodes, or its own."""
         self.first = max(near, key=lambda removed: near[removed])
-        others = [r for r in near if r != self.first and not self._below(r, near[self.first] * (1 - AIMED))]
-        views = self._views({removed: near[removed] for removed in (self.first, *others)})
-        view = views.get(self.first)
-        if view is None:
+        line = self._line(self.first, near[self.first])
+        if line is None:
             return None
-        ends = self._inverted(view, view.root(self.log_delta, near[self.first]))
+        least = near[self.first] * (1 - AIMED)
+        others = [r for r in self.directions if r != self.first and not self._below(r, least)]
+        views = self._views(line, [self.first, *others])
+        if not views:
+            return None
+        ends = self._inverted(views[self.first], views[self.first].root(self.log_delta, near[self.first]))
         for removed in self.directions:
-            if ends is None or removed == self.first or self._below(removed, ends[0]):
+            if ends is None:
+                break
+            if removed == self.first or (removed not in views and self._below(removed, ends[0])):
                 continue
-            if removed not in views:
-                views |= self._views({removed: near.get(removed, ends[0])})
-            other = views.get(removed)
-            if other is None:
-                return None
-            if not bool(other.logs(np.array([ends[0]])).high[0] <= self.strict[0]):
-                more = self._inverted(other, other.root(self.log_delta, near.get(removed, ends[0])))
-                ends = None if more is None else (max(ends[0], more[0]), max(ends[1], more[1]))
+            if removed not in views or not self._decided(views[removed], ends[0]):
+                ends = self._with(removed, ends, near.get(removed, ends[0]))
         return ends
+
+    def _with(self, removed: bool, ends: tuple[float, float], near: float) -> tuple[float, float] | None:
+        """With this direction read on a line of its own."""
+        line = self._line(removed, near)
+        views = {} if line is None else self._views(line, [removed])
+        if not views:
+            return None
+        if self._decided(views[removed], ends[0]):
+            return ends
+        more = self._inverted(views[removed], views[removed].root(self.log_delta, near))
+        return None if more is None else (max(ends[0], more[0]), max(ends[1], more[1]))
+
+    def _decided(self, view: ContourView, epsilon: float) -> bool:
+        """Whether D(epsilon) <= delta for certain."""
+        return bool(view.logs(np.array([epsilon])).high[0] <= self.strict[0])
 
     def _inverted(self, view: ContourView, root: Root) -> tuple[float, float] | None:
         low, high = (float(end[0]) for end in enclosures(view, self.strict, self.loose, start=root))
@@ -129,19 +146,17 @@ class _Both:
         found = float(logs[rung]) + float(log_peak(ladder.theta[rung : rung + 1])[0]) < target
         theta, spread = float(ladder.theta[rung]), math.sqrt(float(ladder.variance[rung]))
         if not found and float(logs[rung]) + math.log(max(kernel_size(theta, spread), LEAST)) < target - LOSS:
-            decay = self.table.planned(self._at(removed, theta)).decay(theta)
+            decay = self.table.decay(self._at(removed, theta))
             found = float(logs[rung]) + integral_bound([decay], theta, spread) < target
         if found:
             self.below[removed] = epsilon
         return found
 
     def _line(self, removed: bool, epsilon: float) -> Contour | None:
-        ladder = self.ladders[removed]
-
         def decays(theta: float) -> list[Decay]:
-            return [(self.table.planned(self._at(removed, theta)).decay(theta), math.inf)]
+            return [(self.table.decay(self._at(removed, theta)), math.inf)]
 
-        line = line_of(ladder, epsilon, self.log_delta, self.table.moments_error, decays)
+        line = line_of(self.ladders[removed], epsilon, self.log_delta, self.table.moments_error, decays)
         return line if line is not None and line.frequencies <= MAX_FREQUENCIES_UNSMOOTHED else None
 
     def _at(self, removed: bool, theta: float) -> Line:
@@ -149,26 +164,17 @@ class _Both:
         log_mgf = float(ladder.log_mgf[int(np.searchsorted(ladder.theta, theta))]) / self.table.count
         return Line(removed, theta, log_mgf)
 
-    def _views(self, near: dict[bool, float]) -> dict[bool, ContourView]:
-        """Each direction on its line, all at the frequencies of the longest period up to the last cutoff."""
-        aimed = {removed: self._line(removed, epsilon) for removed, epsilon in near.items()}
-        contours = {removed: line for removed, line in aimed.items() if line is not None}
-        if not contours:
-            return {}
-        held = contours if len(contours) == 1 else _together(contours)
-        frequencies = next(iter(held.values())).nodes
-        spectra = self.table.spectra([self._at(removed, one.theta) for removed, one in held.items()], frequencies)
+    def _views(self, contour: Contour, directions: list[bool]) -> dict[bool, ContourView]:
+        """The direction of this line, and others at its tilt and its nodes, of which only upper ends are known then."""
+        lines = [self._at(removed, contour.theta) for removed in directions]
+        u = contour.nodes
+        spectra = self.table.spectra(lines, u)
         if spectra is None:
             return {}
-        found = zip(held.items(), spectra, strict=True)
-        return {removed: view_of(one, spectrum, frequencies) for (removed, one), spectrum in found}
-
-
-def _together(contours: dict[bool, Contour]) -> dict[bool, Contour]:
-    """With the longest period and the last cutoff of all."""
-    period = max(one.window.period for one in contours.values())
-    cutoff = max(one.cutoff for one in contours.values())
-    return {
-        removed: attrs.evolve(one, cutoff=cutoff, window=attrs.evolve(one.window, period=period))
-        for removed, one in contours.items()
-    }
+        views = {}
+        for line, spectrum in zip(lines, spectra, strict=True):
+            if line is not lines[0]:
+                tail = tail_beyond(self.table.decay(line), contour.cutoff)
+                contour = attrs.evolve(contour, tail=tail, window=Window.unknown(contour.window.period))
+            views[line.removed] = view_of(contour, spectrum, u)
+        return views

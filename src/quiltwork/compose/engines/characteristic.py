@@ -308,7 +308,8 @@ class ContourEngine(ViewEngine):
         if not right or not left:
             raise TooCostly
         period = 1.02 * max(min(reach_right), min(reach_left), spread) + SPREADS_SERVED * spread
-        return Window(period, right, left)
+        sides = ((np.array([s for s, _ in side]), np.array([log for _, log in side])) for side in (right, left))
+        return Window(period, *sides)
 
     def _build(self, contour: Contour) -> ContourView | None:
         mu, u = contour.mu, contour.nodes

@@ -22,6 +22,7 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.losses.transforms.transform import (
     LARGEST,
+    REST_ERROR,
     TERM_ULPS,
     Nodes,
     Spectrum,
@@ -30,6 +31,7 @@ from quiltwork.losses.transforms.transform import (
     layered_decay,
     log_one_plus,
     repeated,
+    sinc_envelope,
     sum_error,
 )
 from quiltwork.numbers.rounding import UNIT
@@ -48,11 +50,21 @@ def evenly(low: float, high: float, cells: int) -> FloatArray:
     return found
 
 
+def ends_of(zeta: float, removed: bool, sigma: float, rate: float) -> tuple[float, float]:
+    """Where the tilted density N(xi) w^zeta has died out: it rises before -|zeta^-|/s and falls after zeta^+/s.
+
+    The nodes must also hold all of P itself (N w when the record is removed), since M - 1 is summed against it.
+    """
+    if zeta >= 0:
+        return -REACH, (max(zeta, 1.0) if removed else zeta) / sigma + REACH
+    lift = zeta * math.log1p(-rate) if rate < 1 else math.inf
+    return -min(math.sqrt(2 * (43.0 + lift)), -zeta / sigma + REACH), REACH
+
+
 class PoissonGaussianTransform:
     """Rows of (sigma, rate, count), all removed or all added."""
 
     reach = math.inf
-    layer_cells = LAYER_CELLS
 
     def __init__(self, sigmas: FloatArray, rates: FloatArray, counts: FloatArray, removed: bool) -> None:
         self.sigma, self.rate = sigmas[:, None], rates[:, None]
@@ -78,15 +90,7 @@ class PoissonGaussianTransform:
         return np.where(a < LARGEST, small, large)
 
     def _ends(self, zeta: float) -> tuple[float, float]:
-        """Where the tilted density N(xi) w^zeta has died out: it rises before -|zeta^-|/s and falls after zeta^+/s.
-
-        The nodes must also hold all of P itself (N w when the record is removed), since M - 1 is summed against it.
-        """
-        sigma = float(self.sigma.min())
-        if zeta >= 0:
-            return -REACH, (max(zeta, 1.0) if self.removed else zeta) / sigma + REACH
-        lift = -zeta * -math.log1p(-float(self.rate.max())) if float(self.rate.max()) < 1 else math.inf
-        return -min(math.sqrt(2 * (43.0 + lift)), -zeta / sigma + REACH), REACH
+        return ends_of(zeta, self.removed, float(self.sigma.min()), float(self.rate.max()))
 
     def _grid(self, theta: float, step: float) -> FloatArray | None:
         low, high = self._ends(self._zeta(theta))
@@ -268,7 +272,8 @@ class PoissonGaussianTransform:
         """Layer cake of the tilted loss density: N and w^zeta by their ends, d log w / dx by its right end."""
         zeta, sigma = self._zeta(theta), self.sigma
         low, high = self._ends(zeta)
-        cells = self.layer_cells if self.counts.size == 1 else FEW_LAYER_CELLS
+        one = self.counts.size == 1
+        cells = LAYER_CELLS if one else FEW_LAYER_CELLS
         edges = evenly(max(low, -7.0 if zeta >= 0 else low), high - 2.0, cells)
         log_w = self._log_w(edges)
         log_normal = -0.5 * edges * edges - HALF_LOG_2PI
@@ -278,5 +283,26 @@ class PoissonGaussianTransform:
         widths = np.diff(log_w, axis=1)
         log_density = floor + power - self._log_mgf(theta)[:, None] - slope[:, 1:]
         density = np.where(widths > 0, np.exp(np.minimum(log_density, 600.0)), 0.0)
-        weights, lengths = layer_cake(widths, density)
-        return layered_decay(weights, lengths, self.counts)
+        if one:
+            return layered_decay(*layer_cake(widths[0], density[0]), float(self.counts[0]))
+        weights, lengths = _layer_cakes(widths, density)
+
+        def bound(cutoff: FloatArray) -> FloatArray:
+            kept = 1.0 - sinc_envelope(cutoff[:, None, None] * (0.5 * lengths)[None])
+            rest = np.maximum(1.0 - (weights[None] * kept).sum(axis=2), 0.0) + REST_ERROR
+            logs: FloatArray = np.log(np.minimum(rest, 1.0)) @ self.counts
+            return logs
+
+        return bound
+
+
+def _layer_cakes(widths: FloatArray, density: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """`layer_cake` for each row of (rows x cells)."""
+    mode, cell = density.argmax(axis=1)[:, None], np.arange(density.shape[1])[None, :]
+    right = np.minimum.accumulate(np.where(cell >= mode, density, np.inf), axis=1)
+    left = np.minimum.accumulate(np.where(cell <= mode, density, np.inf)[:, ::-1], axis=1)[:, ::-1]
+    unimodal, row = np.where(cell >= mode, right, left), np.arange(density.shape[0])[:, None]
+    order = np.argsort(-unimodal, axis=1, kind="stable")
+    level, length = unimodal[row, order], np.cumsum(widths[row, order], axis=1)
+    level[:, :-1] -= level[:, 1:]
+    return level * length * (1 - 1e-12), length

@@ -19,18 +19,20 @@ Reference: theory/engine-faster.md sections 1 and 3; theory/engine.md section 2 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.losses.transforms.poisson_gaussian import HALF_LOG_2PI, REACH, PoissonGaussianTransform, evenly
+from quiltwork.losses.transforms.poisson_gaussian import HALF_LOG_2PI, REACH, ends_of, evenly
 from quiltwork.losses.transforms.transform import (
     MOST_WORK,
     TERM_ULPS,
     ComplexArray,
     Spectrum,
+    layer_cake,
+    layered_decay,
     log_one_plus,
     sum_error,
     turned_by_product,
@@ -45,6 +47,9 @@ BENT = np.array([0.4, 1.0, 1.8, 2.6])  # heights of strips
 NEEDED = 40.0  # -log of the error of moments at real tilts
 CELLS, HEIGHTS = 64, np.array([0.2, 0.5, 1.0, 1.8])[:, None]  # of upper sums on strips, and heights of these
 SINES, COSINES, LOG_HALF_COSINES = np.sin(HEIGHTS), np.cos(HEIGHTS), np.log(np.cos(HEIGHTS.T / 2))
+CAKE_CELLS = 48
+STEERING = np.arange(-9.0, 39.25, 0.25)  # nodes that only steer
+STEERING_MASSES, ONES = np.exp(-0.5 * STEERING * STEERING), np.ones(STEERING.size)
 Moments = tuple[FloatArray, FloatArray, FloatArray]
 
 
@@ -61,32 +66,11 @@ class Line(NamedTuple):
         return 1.0 + self.theta if self.removed else -self.theta
 
 
-class Planned(PoissonGaussianTransform):
-    """One direction: its ends, and its decay from fewer cells."""
-
-    layer_cells = 48
-
-    def _log_w(self, xi: FloatArray) -> FloatArray:
-        """In fewer steps where rates are small and nothing overflows."""
-        a = xi / self.sigma - 0.5 / self.sigma**2
-        if float(a[0, -1]) > STEEPEST or float(self.rate[0, 0]) > MOST_RATE:
-            return super()._log_w(xi)
-        found: FloatArray = np.log1p(self.rate * np.expm1(a))
-        return found
-
-    def at(self, line: Line) -> Planned:
-        """The same with log M known at one tilt, up to 1e-12."""
-        self._latest = line.theta, np.array([line.log_mgf])
-        return self
-
-
 class SampledGaussian:
     """`count` releases of Gaussian noise of this sigma on samples of this rate, in both directions."""
 
     def __init__(self, sigma: float, rate: float, count: int) -> None:
         self.sigma, self.rate, self.count = sigma, rate, count
-        one = np.array([sigma]), np.array([rate]), np.array([float(count)])
-        self._planned = {removed: Planned(*one, removed) for removed in (True, False)}
         self._nodes = 0
 
     @property
@@ -96,13 +80,13 @@ class SampledGaussian:
 
     def variances(self) -> FloatArray:
         """Of all losses together under Q and under P, roughly."""
-        xi = np.arange(-9.0, 9.0 + min(1 / self.sigma, 30.0), 0.25)  # these nodes only steer
-        losses, _ = self._losses(xi)
-        masses = np.exp(-0.5 * xi * xi)
-        weights = np.stack((masses, masses * np.exp(losses)))
-        weights /= weights.sum(axis=1)[:, None]
-        mean = weights @ losses
-        found: FloatArray = self.count * (weights @ (losses * losses) - mean * mean)
+        last = math.ceil(4 * (18.0 + min(1 / self.sigma, 30.0)))
+        losses, change = self._losses(STEERING[:last])
+        masses = STEERING_MASSES[:last]
+        powers = np.array((ONES[:last], losses, losses * losses))
+        sums = powers @ np.array((masses, masses * (1.0 + change))).T
+        mean = sums[1] / sums[0]
+        found: FloatArray = self.count * (sums[2] / sums[0] - mean * mean)
         return found
 
     def _losses(self, xi: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -124,29 +108,48 @@ class SampledGaussian:
         sigma, reach = self.sigma, float(theta[-1])
         bend = 0.5 * (BENT * sigma) ** 2 - reach * np.log(np.cos(BENT / 2))
         step = min(float((2 * math.pi * BENT * sigma / (NEEDED + bend)).max()), 0.35)
-        low, high = self._planned[False]._ends(-reach)[0], (1.0 + reach) / sigma + REACH
+        low, high = self._ends(-reach, False)[0], (1.0 + reach) / sigma + REACH
         xi = step * np.arange(math.floor(low / step), math.ceil(high / step) + 1)
         self._nodes = xi.size
         losses, change = self._losses(xi)
         masses = np.exp(math.log(step) - HALF_LOG_2PI - 0.5 * xi * xi)
         powers = np.exp(np.multiply.outer(theta, losses))
-        columns = np.stack((masses, masses * losses, masses * losses * losses), axis=1)
-        removed, added = powers @ (columns * (1.0 + change)[:, None]), (1.0 / powers) @ columns
+        linear = masses * losses
+        columns = np.array((masses, linear, linear * losses))
+        removed, added = (columns * (1.0 + change)) @ powers.T, columns @ (1.0 / powers).T
         return self._three(removed, 1.0), self._three(added, -1.0)
 
     def _three(self, sums: FloatArray, sign: float) -> Moments:
-        mean, square = sums[:, 1] / sums[:, 0], sums[:, 2] / sums[:, 0]
-        return self.count * np.log(sums[:, 0]), sign * self.count * mean, self.count * (square - mean * mean)
+        mean, square = sums[1] / sums[0], sums[2] / sums[0]
+        return self.count * np.log(sums[0]), sign * self.count * mean, self.count * (square - mean * mean)
 
-    def planned(self, line: Line) -> PoissonGaussianTransform:
-        """The transform of one direction, to be asked how |phi| falls."""
-        return self._planned[line.removed].at(line)
+    def _ends(self, zeta: float, removed: bool) -> tuple[float, float]:
+        return ends_of(zeta, removed, self.sigma, self.rate)
+
+    def decay(self, line: Line) -> Callable[[FloatArray], FloatArray]:
+        """A bound of |phi|: the layer cake of the tilted loss density N w^zeta / (d log w / d xi) on cells of xi.
+
+        N and w^zeta are least at one end of a cell, q e^a / (s w) is largest at the right one, a = xi/s - 1/(2 s^2);
+        the cell of losses is as long as log1p(q (e^a' - e^a) / w), whose digits are all right.
+        """
+        zeta, sigma = line.zeta, self.sigma
+        low, high = self._ends(zeta, line.removed)
+        edges = evenly(max(low, -7.0) if zeta >= 0 else low, high - 2.0, CAKE_CELLS)
+        a = edges / sigma - 0.5 / sigma**2
+        w = 1.0 + self.rate * np.expm1(a)
+        size = np.abs(edges)
+        farthest = np.maximum(size[:-1], size[1:])
+        power = zeta * np.log(w[:-1] if zeta >= 0 else w[1:])
+        logs = power - 0.5 * farthest * farthest - a[1:] - (HALF_LOG_2PI + line.log_mgf)
+        density = np.exp(np.minimum(logs, STEEPEST)) * w[1:] * (sigma / self.rate)
+        widths = np.log1p(self.rate * math.expm1(float(a[1] - a[0])) * np.exp(a[:-1]) / w[:-1])
+        return layered_decay(*layer_cake(widths, density), self.count)
 
     def spectra(self, lines: Sequence[Line], frequencies: FloatArray) -> list[Spectrum] | None:
         """The transforms on these lines at 0, eta, 2 eta, ...; None when they would cost too much."""
         zeta = np.array([line.zeta for line in lines])[:, None]
         log_mgf = np.array([line.log_mgf for line in lines])[:, None]
-        ends = [self._planned[line.removed]._ends(line.zeta) for line in lines]
+        ends = [self._ends(line.zeta, line.removed) for line in lines]
         low, high = min(one for one, _ in ends), max(one for _, one in ends)
         if high / self.sigma > STEEPEST:
             return None

@@ -27,7 +27,8 @@ from quiltwork.numbers.rounding import UNIT
 ComplexArray = np.ndarray[tuple[int], np.dtype[np.complex128]]
 TERM_ULPS = 24.0  # rounding of one quadrature term, in units of roundoff (validated against 50-digit contours)
 BLOCK = 1 << 19  # most entries of one (frequencies x nodes) block
-REST_ERROR = 1e-14  # of one minus a sum of weights
+REST_ERROR = 1e-14  # of one minus a sum of weights, at least
+SIDE_LOBE = 0.2173  # of |sin y / y|, at most
 NEGLIGIBLE = 1e-22  # tilted mass that a spectrum may leave out
 MOST_WORK = 7e7  # frequencies times nodes beyond which a transform declines
 LITTLE_WORK = 1e6  # up to which every sine is taken
@@ -281,15 +282,15 @@ def repeated(one: Spectrum, count: int) -> Spectrum:
 
 
 def sinc_envelope(x: FloatArray) -> FloatArray:
-    """sup over y >= x of |sin y / y|: the main lobe, then the first side lobe (0.2172...), then 1/x."""
-    with np.errstate(all="ignore"):
-        lobe = np.where(x > 1e-4, np.sin(x) / np.where(x > 0, x, 1.0), 1.0 - x * x / 6.0 + x**4 / 120.0)
-    main = (x < 2.6) & (lobe > 0.2173)
-    return np.where(main, lobe, np.where(x < 4.6034, 0.2173, 1.0 / np.maximum(x, 1e-9))) * (1 + 1e-15)
+    """sup over y >= x of |sin y / y|, at most: the main lobe, or the first side lobe (0.2172...), or 1/x."""
+    safe = np.maximum(x, 1e-300)
+    inverse = 1.0 / safe
+    found: FloatArray = np.maximum(np.sin(safe) * inverse, np.minimum(inverse, SIDE_LOBE)) * (1 + 1e-15)
+    return found
 
 
 def layer_cake(widths: FloatArray, density: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """A density minorant (rows x cells) as a mixture of uniforms: weights and lengths.
+    """A density minorant on cells as a mixture of uniforms: weights and lengths.
 
     Running minima outwards from the mode make the step function unimodal (still a minorant); its level sets are
     intervals, so it is a mixture of uniforms of length len_r with weight (c_r - c_(r+1)) len_r, and for all u >= U
@@ -297,27 +298,23 @@ def layer_cake(widths: FloatArray, density: FloatArray) -> tuple[FloatArray, Flo
 
     Reference: theory/engine.md section 2, layer-cake lemma.
     """
-    mode = density.argmax(axis=1)[:, None]
-    cell = np.arange(density.shape[1])[None, :]
-    right = np.minimum.accumulate(np.where(cell >= mode, density, np.inf), axis=1)
-    left = np.minimum.accumulate(np.where(cell <= mode, density, np.inf)[:, ::-1], axis=1)[:, ::-1]
-    unimodal = np.where(cell >= mode, right, left)
-    order = np.argsort(-unimodal, axis=1, kind="stable")
-    row = np.arange(density.shape[0])[:, None]
-    level = unimodal[row, order]
-    length = np.cumsum(np.broadcast_to(widths, density.shape)[row, order], axis=1)
-    drop = level.copy()
-    drop[:, :-1] -= level[:, 1:]
-    return drop * length * (1 - 1e-12), length
+    mode = int(density.argmax())
+    falling, rising = np.minimum.accumulate(density[mode:]), np.minimum.accumulate(density[mode::-1])
+    unimodal = np.concatenate((rising[:0:-1], falling))
+    order = np.argsort(-unimodal, kind="stable")
+    level, length = unimodal[order], np.cumsum(widths[order])
+    level[:-1] -= level[1:]
+    return level * length * (1 - 1e-12), length
 
 
-def layered_decay(weights: FloatArray, lengths: FloatArray, counts: FloatArray) -> Callable[[FloatArray], FloatArray]:
-    """The decay bound of a layer cake, each row taken to the power of its count."""
+def layered_decay(weights: FloatArray, lengths: FloatArray, count: float) -> Callable[[FloatArray], FloatArray]:
+    """The decay bound of a layer cake taken to the power of its count."""
+    halves, rounding = 0.5 * lengths, max(REST_ERROR, (weights.size + 8) * UNIT)
 
     def bound(cutoff: FloatArray) -> FloatArray:
-        kept = 1.0 - sinc_envelope(cutoff[:, None, None] * (0.5 * lengths)[None])
-        rest = 1.0 - (weights[None] * kept).sum(axis=2) + REST_ERROR  # a small rest is a difference of rounded numbers
-        logs: FloatArray = np.log(np.clip(rest, REST_ERROR, 1.0)) @ counts
+        kept = (1.0 - sinc_envelope(np.multiply.outer(cutoff, halves))) @ weights
+        # a small rest is a difference of rounded numbers
+        logs: FloatArray = count * np.log(np.minimum(np.maximum(1.0 - kept, 0.0) + rounding, 1.0))
         return logs
 
     return bound
@@ -450,5 +447,4 @@ class PanelTransform(ABC):
     def decay(self, theta: float) -> Callable[[FloatArray], FloatArray]:
         widths, log_density = self.layers(theta, np.linspace(-self.top, self.top, LAYER_CELLS + 1))
         density = np.where(widths > 0, np.exp(log_density - self._log_mgf(theta)), 0.0)
-        weights, lengths = layer_cake(widths[None, :], density[None, :])
-        return layered_decay(weights, lengths, np.array([float(self.count)]))
+        return layered_decay(*layer_cake(widths, density), float(self.count))

@@ -33,7 +33,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtr
 
 from quiltwork.checks import FloatArray
-from quiltwork.losses.transforms.transform import LARGEST, TooCostly, layer_cake, sinc_envelope
+from quiltwork.losses.transforms.transform import LARGEST, TooCostly, layer_cake, layered_decay
 from quiltwork.numbers.rounding import UNIT
 
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
@@ -285,10 +285,7 @@ class Cells:
         )
         widths = np.diff(losses)
         density = np.where(widths > 0, np.exp(np.minimum(logs, 600.0)), 0.0) * (1 - 1e-9)
-        weights, lengths = layer_cake(widths[None], density[None])
-        kept = 1.0 - sinc_envelope(np.multiply.outer(cutoff, 0.5 * lengths[0]))
-        rest: FloatArray = np.log(np.clip(1.0 - kept @ weights[0] + 1e-13, 1e-13, 1.0))
-        return rest
+        return layered_decay(*layer_cake(widths, density), 1.0)(cutoff)
 
 
 class Light:

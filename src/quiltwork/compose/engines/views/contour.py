@@ -29,7 +29,7 @@ MOMENTS_ROOM = math.log(1.01)  # in the log of an alias at least, for the roundi
 SHARP = 1e-12  # of D, that a line for one question aims at
 STEPS = 20  # of Newton
 CELLS = np.linspace(0.0, 7.0, 36)  # of frequencies over which |phi| is integrated, in spreads
-CUTOFFS = (7, 11, 12, 12, 12, 12, 12)  # tried at a time, each a fifth above the one before
+CUTOFFS = [1.2 ** np.arange(steps) for steps in (7, 11, 12, 12, 12, 12, 12)]  # tried at a time
 RUNGS = np.linspace(0.0, 1.0, 20)
 MOST_NEED = 42.0  # of the logarithm of what is aimed at: beyond it there is rounding
 MARGIN = 0.1  # spreads that epsilon may lie beside where the ladder sees it
@@ -150,17 +150,26 @@ class ContourView(View):
 
 @attrs.frozen(eq=False)
 class Window:
-    """Chernoff exponents and log moments around a tilt, and the alias period they allow."""
+    """Chernoff exponents around a tilt with logs of their bounds on H at eps = 0, and the alias period they allow."""
 
     period: float
-    right: list[tuple[float, float]]  # exponent, log of the bound on H at eps = 0
-    left: list[tuple[float, float]]
+    right: Side
+    left: Side
 
-    def aliases(self, period: float, shift: float = 0.0) -> tuple[Side, Side]:
+    @classmethod
+    def unknown(cls, period: float) -> Window:
+        """Nothing is known of the aliases, which are positive: a view then has upper ends only."""
+        nothing = np.ones(1), np.full(1, np.inf)
+        return cls(period, nothing, nothing)
+
+    def aliases(self, shift: float = 0.0) -> tuple[Side, Side]:
         """Exponents and logs of the bounds of all terms m > 0 together, at eps = 0, and those of m < 0."""
-        right, left = (np.array(side).T for side in (self.right, self.left))
-        fold = [-s * period - np.log(-np.expm1(-s * period)) + shift for s in (right[0], left[0])]
-        return (right[0], right[1] + fold[0]), (left[0], left[1] + fold[1])
+        return self._folded(self.right, shift), self._folded(self.left, shift)
+
+    def _folded(self, side: Side, shift: float) -> Side:
+        exponents, logs = side
+        turned = -exponents * self.period
+        return exponents, logs + (turned - np.log(-np.expm1(turned)) + shift)
 
 
 @attrs.frozen(eq=False)
@@ -291,9 +300,9 @@ def view_of(contour: Contour, found: Spectrum, u: FloatArray) -> ContourView:
     # alias bounds were taken without the extra Gaussian: its own moments raise them
     shift = 0.0
     if mu:
-        reach = abs(theta) + max(s for s, _ in (*window.right, *window.left))
+        reach = abs(theta) + float(max(window.right[0].max(), window.left[0].max()))
         shift = mu * mu / 2 * (reach + 1) ** 2
-    right, left = window.aliases(window.period, shift)
+    right, left = window.aliases(shift)
     return ContourView(
         theta=theta,
         centre=centre,
@@ -314,11 +323,10 @@ def view_of(contour: Contour, found: Spectrum, u: FloatArray) -> ContourView:
 
 def _aliases(ladder: Ladder, aim: Aim, room: float) -> Window:
     """Chernoff's bounds with the other rungs as exponents, and on the left with theta = 0, where D <= 1."""
-    steps, logs = ladder.theta - aim.theta, ladder.log_mgf - ladder.log_mgf[aim.rung] + room
-    above, below = slice(aim.rung + 1, None), slice(0, aim.rung)
-    right = list(zip(steps[above], logs[above] + math.log(peak_of(aim.theta)), strict=True))
-    left = list(zip(-steps[below], logs[below], strict=True))
-    return Window(aim.period, right, [*left, (aim.theta, room - float(ladder.log_mgf[aim.rung]))])
+    steps, here = ladder.theta - aim.theta, float(ladder.log_mgf[aim.rung])
+    logs, above, below = ladder.log_mgf + (room - here), slice(aim.rung + 1, None), slice(0, aim.rung)
+    left = np.append(-steps[below], aim.theta), np.append(logs[below], room - here)
+    return Window(aim.period, (steps[above], logs[above] + math.log(peak_of(aim.theta))), left)
 
 
 def alias_bound(right: Side, left: Side, epsilon: FloatArray) -> FloatArray:
@@ -357,22 +365,27 @@ def cutoff_of(
     Bounds that hold up to a reach R only leave (1/pi R) times the others at R for what lies beyond it.
     """
     reach = min((end for _, end in decays), default=math.inf)
-    lasting = [decay for decay, end in decays if math.isinf(end)]
 
     def tail(u: FloatArray, bounds: Sequence[Callable[[FloatArray], FloatArray]]) -> FloatArray:
-        logs = sum((decay(u) for decay in bounds), np.zeros(u.size)) - 0.5 * (mu * u) ** 2
+        logs = sum((decay(u) for decay in bounds), -0.5 * (mu * u) ** 2)
         size: FloatArray = np.exp(np.minimum(logs, 0.0)) / (math.pi * u)
         return size
 
+    lasting = [decay for decay, end in decays if math.isinf(end)]
     beyond = float(tail(np.array([reach]), lasting)[0]) if math.isfinite(reach) else 0.0
     start = math.sqrt(-2 * math.log(target)) / spread
     for steps in CUTOFFS:
-        u = start * 1.2 ** np.arange(steps)
+        u = start * steps
         left = tail(u, [decay for decay, _ in decays]) + beyond
         if math.isfinite(reach):
             left = np.where(u < reach, left, tail(u, lasting))
-        enough = np.nonzero(left <= target)[0]
+        enough = np.flatnonzero(left <= target)
         if enough.size:
             return float(u[enough[0]]), float(left[enough[0]])
         start = float(u[-1]) * 1.2
     return math.inf, math.inf
+
+
+def tail_beyond(decay: Callable[[FloatArray], FloatArray], cutoff: float) -> float:
+    """What the integral beyond the frequency U adds to H, at most: (1/pi U) B(U)."""
+    return math.exp(min(float(decay(np.array([cutoff]))[0]), 0.0)) / (math.pi * cutoff) * (1 + 8 * UNIT)
