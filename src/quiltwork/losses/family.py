@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from importlib import import_module
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
@@ -66,6 +67,14 @@ ORDER = (  # in which people read of them; what is new comes after
 EXCHANGED, COMES = "one record takes the place of another", "one record comes or goes"
 Fields = Mapping[str, Any]
 _REGISTERED: dict[str, type[Family]] = {}
+
+
+@cache
+def _ordered() -> Mapping[str, type[Family]]:
+    """All that are registered, in the order of reading."""
+    places = {kind: place for place, kind in enumerate(ORDER)}
+    kinds = sorted(_REGISTERED, key=lambda kind: places.get(kind, len(places)))
+    return MappingProxyType({kind: _REGISTERED[kind] for kind in kinds})
 
 
 # ---- parameters
@@ -168,6 +177,7 @@ class Family(ABC):
         super().__init_subclass__(**options)
         if "kind" in vars(cls) and cls.stored:
             _REGISTERED[cls.kind] = cls
+            _ordered.cache_clear()
 
     # ---- the dominating pair
 
@@ -413,11 +423,10 @@ def _loaded() -> None:
         import_module(found.name)
 
 
-def families() -> dict[str, type[Family]]:
+def families() -> Mapping[str, type[Family]]:
     """The families that documents may name, by kind."""
     _loaded()
-    places = {kind: place for place, kind in enumerate(ORDER)}
-    return {kind: _REGISTERED[kind] for kind in sorted(_REGISTERED, key=lambda kind: places.get(kind, len(places)))}
+    return _ordered()
 
 
 def family_from_json(value: Any) -> Family:

@@ -15,19 +15,19 @@ import attrs
 import numpy as np
 
 from quiltwork.compose.engines.characteristic import MAX_FREQUENCIES_UNSMOOTHED, kernel_size, log_peak, nudged
+from quiltwork.compose.engines.engine import Root
 from quiltwork.compose.engines.views.contour import (
     Contour,
     ContourView,
     Decay,
     Ladder,
-    Root,
     Window,
     integral_bound,
     line_of,
     tail_beyond,
     view_of,
 )
-from quiltwork.compose.engines.views.solve import enclosures, log_targets
+from quiltwork.compose.engines.views.solve import ends_beside
 from quiltwork.compose.releases import Counted
 from quiltwork.losses.families.gaussian import GaussianPair
 from quiltwork.losses.families.poisson import PoissonPair
@@ -70,7 +70,8 @@ class _Both:
 
     def __init__(self, table: SampledGaussian, directions: list[bool], delta: float) -> None:
         self.table, self.directions, self.delta, self.log_delta = table, directions, delta, math.log(delta)
-        self.strict, self.loose = log_targets(np.array([delta]), (0.0, 0.0))
+        hair = 4 * UNIT * (1 + abs(self.log_delta))
+        self.strict, self.loose = self.log_delta - hair, self.log_delta + hair
         self.below: dict[bool, float] = {}  # from which epsilon on D is certainly below delta
 
     def ends(self) -> tuple[float, float] | None:
@@ -129,10 +130,10 @@ class _Both:
 
     def _decided(self, view: ContourView, epsilon: float) -> bool:
         """Whether D(epsilon) <= delta for certain."""
-        return bool(view.logs(np.array([epsilon])).high[0] <= self.strict[0])
+        return bool(view.logs(np.array([epsilon])).high[0] <= self.strict)
 
     def _inverted(self, view: ContourView, root: Root) -> tuple[float, float] | None:
-        low, high = (float(end[0]) for end in enclosures(view, self.strict, self.loose, start=root))
+        low, high = ends_beside(view, root, self.strict, self.loose)
         low, high = low * (1 - 2 * UNIT), high * (1 + 2 * UNIT)
         return (low, high) if 0 < low <= high < math.inf else None
 

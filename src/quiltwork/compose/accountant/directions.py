@@ -160,7 +160,7 @@ class Inquiry(ABC):
 
     def at(self, values: FloatArray) -> Self:
         """The same question elsewhere."""
-        return attrs.evolve(self, values=values)
+        return type(self)(values, self.rtol, self.method)
 
     def narrow(self, lower: FloatArray, upper: FloatArray) -> Flags:
         """Where ends are as close as asked."""

@@ -39,7 +39,7 @@ from quiltwork.compose.engines.views.contour import (
     peak_of,
     view_of,
 )
-from quiltwork.compose.engines.views.solve import ROOT2, enclosures, landmarks, log_targets, tilt_for_epsilon
+from quiltwork.compose.engines.views.solve import ROOT2, ends_beside, landmarks, log_targets, tilt_for_epsilon
 from quiltwork.compose.engines.views.tradeoff import ViewEngine
 from quiltwork.compose.releases import Counted
 from quiltwork.curves.curve import Ends
@@ -221,8 +221,7 @@ class ContourEngine(ViewEngine):
                 break
             root = view.root(log_delta, near)
             upper, lower = log_targets(np.array([delta]), self.known.reveal)
-            ends = enclosures(view, upper, lower, start=root)
-            low, high = (float(end[0]) for end in ends)
+            low, high = ends_beside(view, root, float(upper[0]), float(lower[0]))
             low, high = max(low * (1 - 2 * UNIT), 0.0), min(high * (1 + 2 * UNIT), self.known.top)
             if not (0 < low <= high):
                 break

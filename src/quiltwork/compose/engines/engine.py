@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import attrs
 import numpy as np
@@ -35,6 +35,15 @@ class Logs:
     middle: FloatArray
     low: FloatArray
     high: FloatArray
+
+
+class Root(NamedTuple):
+    """Where log D falls to a target, how steeply, and about how far above and below the certified ends are there."""
+
+    at: float
+    slope: float
+    above: float
+    below: float
 
 
 @attrs.frozen(eq=False)

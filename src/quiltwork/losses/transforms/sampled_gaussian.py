@@ -159,27 +159,27 @@ class SampledGaussian:
         xi = step * np.arange(math.floor(low / step), math.ceil(high / step) + 1)
         work = xi.size * frequencies.size
         losses, change = self._losses(xi)
-        log_masses = math.log(step) - HALF_LOG_2PI - 0.5 * xi * xi
-        masses = np.exp(log_masses)
-        power = zeta * losses
+        square, size = xi * xi, np.abs(losses)
+        log_masses = (math.log(step) - HALF_LOG_2PI) - 0.5 * square
+        masses, power = np.exp(log_masses), zeta * losses
         if work > MOST_WORK or float(power.max()) > STEEPEST:
             return None
         pulled = (self.rate + change) / (1.0 + change)
-        loss_error = UNIT * (16 * np.abs(losses) + 4 * pulled * (np.abs(xi) / self.sigma + 0.5 / self.sigma**2))
-        own = UNIT * (TERM_ULPS + xi * xi + 3 * np.abs(log_masses))
-        relative = own + 3 * UNIT * np.abs(power) + np.abs(zeta) * loss_error
-        grown, tilted = np.abs(np.expm1(power)), masses * np.exp(power)
-        excess = np.expm1(power) @ masses
+        loss_error = 16 * UNIT * size + 4 * UNIT * pulled * (np.abs(xi) / self.sigma + 0.5 / self.sigma**2)
+        own = UNIT * (TERM_ULPS + square + 3 * np.abs(log_masses))
+        relative = own + np.abs(zeta) * (3 * UNIT * size + loss_error)
+        grown = np.expm1(power)
+        excess = grown @ masses
         total = (1.0 + excess)[:, None]
-        weights = tilted / total
-        wrong_total = ((own + xi.size * UNIT) * masses) @ grown.T / total[:, 0] + (np.abs(zeta) * weights) @ loss_error
+        weights = masses * np.exp(power) / total
+        wrong_total = np.abs(grown) @ ((own + xi.size * UNIT) * masses) / total[:, 0]
+        wrong_total += (np.abs(zeta) * weights) @ loss_error
         centre = float(weights[0] @ losses)
         offset = losses - centre
         sums, ulps = self._turned(weights, offset, frequencies, work)
         size = np.abs(offset)
-        wrong = (relative + (wrong_total + (relative * weights).sum(axis=1))[:, None]) * weights
-        most = 2.0 * wrong.sum(axis=1)[:, None]
-        error = np.minimum(np.multiply.outer(wrong @ size, frequencies), most)
+        wrong = (relative + wrong_total[:, None] + np.einsum("ij,ij->i", relative, weights)[:, None]) * weights
+        error = np.minimum(np.multiply.outer(wrong @ size, frequencies), 2.0 * wrong.sum(axis=1)[:, None])
         error += np.multiply.outer(weights @ (ulps * UNIT * size + loss_error), frequencies)
         # 1e-18: the mass beyond the nodes, and of the trapezoid sum of the normal density
         quadrature = strip + self._cut(zeta, log_mgf, xi, losses) + 1e-18
@@ -187,11 +187,12 @@ class SampledGaussian:
         one = log_one_plus(real, imaginary)
         left = np.maximum(np.exp(one.real), 1e-300)
         error = (error + 2 * quadrature) / left
-        error = error / np.maximum(1.0 - error, 0.5)  # |log(1 + x)| <= |x| / (1 - |x|), and what is large stays so
-        rounded = 2 * np.abs(real) + real * real + imaginary * imaginary + np.abs(imaginary)
-        error += 8 * UNIT * rounded / (left * left)
+        error /= np.maximum(1.0 - error, 0.5)  # |log(1 + x)| <= |x| / (1 - |x|), and what is large stays so
+        sizes = np.abs(real), np.abs(imaginary)
+        error += 8 * UNIT * (sizes[0] * (2 + sizes[0]) + sizes[1] * (1 + sizes[1])) / (left * left)
         turn = frequencies * (self.count * centre)
-        log_phi = self.count * one + 1j * turn
+        log_phi = self.count * one
+        log_phi.imag += turn
         log_phi_error = self.count * error + 8 * UNIT * np.abs(turn)
         spectra = []
         for i, line in enumerate(lines):

@@ -224,15 +224,16 @@ def turned_by_product(weights: FloatArray, offset: FloatArray, frequencies: Floa
     step, size = float(frequencies[1]), frequencies.size
     fine = math.ceil(math.sqrt(size))
     rough = math.ceil(size / fine)
+    steps = np.concatenate((np.arange(rough) * (step * fine), np.arange(fine) * step))
     total = np.zeros((weights.shape[0], rough, fine), dtype=complex)
     blocks = math.ceil(offset.size / SUMMED)
     for block in range(blocks):
         here = slice(block * SUMMED, (block + 1) * SUMMED)
-        far = _turn(np.multiply.outer(np.arange(rough) * (step * fine), offset[here]))
-        near = _turn(np.multiply.outer(np.arange(fine) * step, offset[here]))
+        turns = _turn(np.multiply.outer(steps, offset[here]))
+        far, near = turns[:rough], turns[rough:]
         for i in range(weights.shape[0]):
             pulled = far * weights[i, here]
-            total[i] += pulled @ near.T + (pulled.sum(axis=1)[:, None] + (near @ weights[i, here])[None, :])
+            total[i] += pulled @ near.T + (pulled.sum(axis=1)[:, None] + near @ weights[i, here])
     found: ComplexArray = total.reshape(weights.shape[0], -1)[:, :size]
     return found, 3.0 * math.hypot(8.0, 14.0) + math.sqrt(2.0) * (2 * SUMMED + 8 + blocks)
 
@@ -240,16 +241,20 @@ def turned_by_product(weights: FloatArray, offset: FloatArray, frequencies: Floa
 def _turn(angle: FloatArray) -> ComplexArray:
     """e^(i angle) - 1, accurate for small angles."""
     half = np.sin(0.5 * angle)
-    turn: ComplexArray = -2.0 * half * half + 1j * np.sin(angle)
+    turn: ComplexArray = np.empty(angle.shape, dtype=complex)
+    turn.real, turn.imag = -2.0 * half * half, np.sin(angle)
     return turn
 
 
 def log_one_plus(real: FloatArray, imaginary: FloatArray) -> ComplexArray:
     """log(1 + x + iy), accurate for small x and y and near the zero of its argument."""
-    square = (1.0 + real) ** 2 + imaginary * imaginary
-    excess = np.where(square > 0.25, 2 * real + real * real + imaginary * imaginary, 0.0)
-    logs = np.where(square > 0.25, np.log1p(excess), np.log(np.maximum(square, 1e-300)))
-    result: ComplexArray = 0.5 * logs + 1j * np.arctan2(imaginary, 1.0 + real)
+    whole, power = 1.0 + real, imaginary * imaginary
+    excess = real * (2.0 + real) + power
+    logs = np.log1p(np.maximum(excess, -0.75))
+    if not bool(np.all(excess > -0.75)):
+        logs = np.where(excess > -0.75, logs, np.log(np.maximum(whole * whole + power, 1e-300)))
+    result: ComplexArray = np.empty(np.shape(real), dtype=complex)
+    result.real, result.imag = 0.5 * logs, np.arctan2(imaginary, whole)
     return result
 
 

@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import attrs
 import numpy as np
 from scipy.special import erfcx
 
 from quiltwork.checks import FloatArray
-from quiltwork.compose.engines.engine import Logs, View
+from quiltwork.compose.engines.engine import Logs, Root, View
 from quiltwork.losses.transforms.transform import ComplexArray, Spectrum
 from quiltwork.numbers.rounding import UNIT
 
@@ -39,15 +38,6 @@ MANY_QUESTIONS = 100  # at once, from which Horner's rule beats sines
 Moments = Callable[[FloatArray], tuple[FloatArray, FloatArray, FloatArray]]
 Side = tuple[FloatArray, FloatArray]  # exponents, and logs of the alias bounds at eps = 0 for terms m > 0, or m < 0
 Decay = tuple[Callable[[FloatArray], FloatArray], float]  # a bound on log |phi|, and the frequency up to which it holds
-
-
-class Root(NamedTuple):
-    """Where log D falls to a target, how steeply, and about how far above and below the certified ends are there."""
-
-    at: float
-    slope: float
-    above: float
-    below: float
 
 
 @attrs.frozen(eq=False)
@@ -79,21 +69,14 @@ class ContourView(View):
         value, gap = self._integrals(offset)
         spin = self._spin(np.abs(offset))
         wrong = self.symmetric + self.kernel_size * spin
-        alias = self._alias(epsilon)
-        gap = gap + self.density_error + self.smoothing * float(np.abs(self.density).sum()) * spin
-        if not self.smoothing:
-            gap = np.zeros_like(value)
-        complement = self.theta < 0
-        low = value - alias - wrong - (0.0 if complement else gap)
-        high = value + wrong + (gap if complement else 0.0)
-        scale = self.log_mgf - self.theta * epsilon
-        error = self.log_mgf_error + 4 * UNIT * (abs(self.log_mgf) + np.abs(self.theta * epsilon))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return Logs(
-                np.log(np.maximum(value, 1e-320)) + scale,
-                np.where(low > 0, np.log(np.maximum(low, 1e-320)), -np.inf) + scale - error,
-                np.log(np.maximum(high, 1e-320)) + scale + error,
-            )
+        low, high = value - self._alias(epsilon) - wrong, value + wrong
+        if self.smoothing:
+            gap = gap + self.density_error + self.smoothing * float(np.abs(self.density).sum()) * spin
+            low, high = (low, high + gap) if self.theta < 0 else (low - gap, high)
+        tilt = self.theta * epsilon
+        scale, error = self.log_mgf - tilt, self.log_mgf_error + 4 * UNIT * (abs(self.log_mgf) + np.abs(tilt))
+        logs = np.log(np.maximum((value, low, high), 1e-320))
+        return Logs(logs[0] + scale, np.where(low > 0, logs[1], -np.inf) + scale - error, logs[2] + scale + error)
 
     def _spin(self, offset: FloatArray) -> FloatArray:
         """Relative rounding of a sum over frequencies so far from the centre."""
@@ -115,13 +98,15 @@ class ContourView(View):
 
     def root(self, log_delta: float, start: float) -> Root:
         """Newton's steps on log D from here, with the derivative of the integral; they steer."""
-        x, u, real, imaginary = start, self.frequencies, self.kernel.real, self.kernel.imag
+        x, u = start, self.frequencies
+        real, imaginary = self.kernel.real.copy(), self.kernel.imag.copy()
+        risen, turned = u * imaginary, u * real
         slope, value = -self.theta, 0.0
         for _ in range(STEPS):
             angle = (x - self.centre) * u
             cosine, sine = np.cos(angle), np.sin(angle)
             value = float(cosine @ real + sine @ imaginary)
-            slope = float((cosine * u) @ imaginary - (sine * u) @ real) / value - self.theta if value > 0 else 0.0
+            slope = float(cosine @ risen - sine @ turned) / value - self.theta if value > 0 else 0.0
             if not slope < 0:
                 return Root(start, -self.theta, math.inf, math.inf)
             move = (math.log(value) + self.log_mgf - self.theta * x - log_delta) / slope

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import erfcx
 
 from quiltwork.checks import FloatArray
-from quiltwork.compose.engines.engine import Declined, Engine, Logs, View
+from quiltwork.compose.engines.engine import Declined, Engine, Logs, Root, View
 from quiltwork.compose.releases import Known
 from quiltwork.curves.curve import Ends
 from quiltwork.numbers.rounding import UNIT
@@ -215,31 +215,18 @@ def _secant(
     return x1, slope
 
 
-def enclosures(
-    view: View,
-    upper_target: FloatArray,
-    lower_target: FloatArray,
-    start: tuple[float, float, float, float] | None = None,
-) -> tuple[FloatArray, FloatArray]:
+def enclosures(view: View, upper_target: FloatArray, lower_target: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Epsilons (lower, upper) with certified log D(upper) <= upper_target and log D(lower) >= lower_target.
 
     For a complement view: log C(upper) >= upper_target and log C(lower) <= lower_target. -inf and +inf where a
-    certificate is not to be had. `start` is a root between both targets that is known already, the slope there, and by
-    how much the certified ends are about to miss them.
+    certificate is not to be had.
     """
     falling = view.theta > 0
-    if start is None:
-        x, slope = roots(view, 0.5 * (upper_target + lower_target))
-        at = view.logs(x)
-    else:
-        x, slope = np.array(start[:1]), np.array(start[1:2])
+    x, slope = roots(view, 0.5 * (upper_target + lower_target))
+    at = view.logs(x)
     with np.errstate(all="ignore"):
-        if start is None:
-            over = np.where(falling, at.high - upper_target, upper_target - at.low)
-            under = np.where(falling, lower_target - at.low, at.high - lower_target)
-        else:
-            apart = lower_target - upper_target
-            over, under = apart + start[2], apart + start[3]
+        over = np.where(falling, at.high - upper_target, upper_target - at.low)
+        under = np.where(falling, lower_target - at.low, at.high - lower_target)
         steep = np.maximum(-slope, 1e-300)
         step_up, step_down = (np.maximum(miss, 0.0) / steep * 1.1 + 4 * UNIT * np.abs(x) for miss in (over, under))
     step_up, step_down = (np.where(np.isfinite(step), step, view.spread) for step in (step_up, step_down))
@@ -257,6 +244,20 @@ def enclosures(
     else:
         ends = np.where(bad, np.copysign(np.inf, steps), ends)
     return ends[size:], ends[:size]
+
+
+def ends_beside(view: View, root: Root, strict: float, loose: float) -> tuple[float, float]:
+    """The same for one question whose root is known already; log D is to fall from `loose` to `strict` between them."""
+    steep, apart = max(-root.slope, 1e-300), loose - strict
+    up, down = (1.1 * max(apart + miss, 0.0) / steep + 4 * UNIT * abs(root.at) for miss in (root.above, root.below))
+    up, down = (step if math.isfinite(step) else view.spread for step in (up, down))
+    for _ in range(MAX_ROUNDS):
+        at = view.logs(np.array((root.at + up, root.at - down)))
+        above, below = bool(at.high[0] <= strict), bool(at.low[1] >= loose)
+        if above and below:
+            return root.at - down, root.at + up
+        up, down = up if above else 2 * up + 1e-300, down if below else 2 * down + 1e-300
+    return (root.at - down if below else -math.inf), (root.at + up if above else math.inf)
 
 
 # ---- answers
