@@ -28,6 +28,7 @@ Reference: theory/engine-faster.md section 4.
 from __future__ import annotations
 
 import math
+from functools import cached_property
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr
@@ -38,9 +39,11 @@ from quiltwork.numbers.rounding import UNIT
 
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 STRIPS = np.array([0.01, 0.02, 0.04, 0.08, 0.15, 0.25, 0.4, 0.6, 0.85, 1.2, 1.7])  # shifts of x, in units of s
+SINES, COSINES = np.sin(STRIPS)[:, None], np.cos(STRIPS)[:, None]
 FIRST = -9.5  # where cells begin: what lies left of it is less than Phi(-9.5)
 BEYOND = 7.6  # widths of the cut-off between x* and C
-NEAR, MIDDLE, FAR = 60, 260, 40  # cells left of the jumps, around them, and right of them
+NEAR, MIDDLE = 60, 260  # cells left of the jumps, and around them
+FAR = (np.geomspace(1.0, 400.0, 40) - 1) / 399.0  # edges right of them, from 0 to 1
 ROOM = 1e-10  # relative, for rounded sums of exponentials whose exponents are below 700
 UNLIKELY = 40.0  # log of what may go wrong beside delta
 TINY = 1e-300  # of a cut-off: below it there is underflow
@@ -170,7 +173,7 @@ class Cells:
         start = max(cut.c1 / cut.r**2 - 8 * tau, FIRST + 1.0)
         self.last = end = cut.c2 / cut.r**2 + 9 * tau
         near, middle = np.linspace(FIRST, start, NEAR + 1), np.linspace(start, end, MIDDLE + 1)
-        far = end + max(cut.c2 + 60.0 - end, 60.0) * (np.geomspace(1.0, 400.0, FAR) - 1) / 399.0
+        far = end + max(cut.c2 + 60.0 - end, 60.0) * FAR
         self.edges = edges = np.concatenate((near[:-1], middle, far[1:]))
         self.first_far = near.size - 1 + middle.size - 1  # the first cell right of the last node
         self.losses = cut.log_w(edges)
@@ -178,12 +181,19 @@ class Cells:
         peak = np.maximum(log_normal[:-1], log_normal[1:])
         peak[(edges[:-1] < 0) & (edges[1:] > 0)] = -HALF_LOG_2PI
         self.peak, self.widths = peak + 1e-9, np.diff(edges)  # 1e-9: rounding of these logarithms
+        self.log_masses = self.peak + np.log(self.widths)
         self.usual = log_ndtr((cut.c1 - edges[:-1]) / tau) + 1e-9  # falls
         self.jumps = np.minimum(log_ndtr((edges[1:] - cut.c1) / tau), log_ndtr((cut.c2 - edges[:-1]) / tau)) + 1e-9
         self.first_jumps = float(log_ndtr((FIRST + 1.0 - cut.c1) / tau))  # log, of all that lies left of the cells
         self.rest = float(ndtr(FIRST + WIDEST + 0.05))  # under N, of all nodes that lie left of the cells
         self.odds = cut.rate * np.exp(np.minimum(edges / cut.sigma - 0.5 / cut.sigma**2, 600.0))
         self._nodes: tuple[FloatArray, ...] | None = None
+
+    @cached_property
+    def turns(self) -> FloatArray:
+        """arg w on each line x + iy, at the edges."""
+        turns: FloatArray = np.arctan2(self.odds * SINES, 1 - self.cut.rate + self.odds * COSINES)
+        return turns
 
     def _tail(self, theta: FloatArray, step: float) -> FloatArray:
         """log of int N w^(1+theta) Phi((c2-x)/tau) right of the cells, or of such a sum of nodes.
@@ -228,10 +238,9 @@ class Cells:
     def decay(self, theta: float, cutoff: FloatArray) -> FloatArray:
         """sup over u >= each cutoff of |B(theta+iu)|, by the shift x -> x + iy: e^(-u arg w) falls in u."""
         cut = self.cut
-        logs = self.peak + np.log(self.widths) + (1 + theta) * self.losses[1:] + self.jumps
+        logs = self.log_masses + (1 + theta) * self.losses[1:] + self.jumps
         large = logs > logs.max() - FAINT  # the others are added as they are
-        odds, phi = self.odds[:-1][large], STRIPS[:, None]
-        turn = np.arctan2(odds * np.sin(phi), 1 - cut.rate + odds * np.cos(phi)) * (1 - 1e-12)
+        turn = self.turns[:, :-1][:, large] * (1 - 1e-12)
         with np.errstate(over="ignore", divide="ignore"):
             total = np.exp(logs[large] - np.multiply.outer(cutoff, turn)).sum(axis=-1) + np.exp(logs[~large]).sum()
             total = total + self.rest * math.exp(self.first_jumps) + np.exp(self._tail(np.array([theta]), 0.0))
@@ -262,12 +271,11 @@ class Cells:
         On the lines at +-y, |w^z| <= w^Re z e^(U arg w); the error is at most 2 I(y) / (e^(2 pi y/h) - 1).
         """
         cut = self.cut
-        phi = STRIPS[:, None]
-        turn = np.arctan2(self.odds[1:] * np.sin(phi), 1 - cut.rate + self.odds[1:] * np.cos(phi)) * (1 + 1e-12)
+        turn = self.turns[:, 1:] * (1 + 1e-12)
         ends = np.logaddexp(
             cutoff * turn[:, 0] + math.log(self.rest), cutoff * STRIPS + float(self._tail(np.array([theta]), 0.0)[0])
         )
-        grown = self.peak + np.log(self.widths) + (1 + theta) * self.losses[1:] + self._part(part) + cutoff * turn
+        grown = self.log_masses + (1 + theta) * self.losses[1:] + self._part(part) + cutoff * turn
         top = np.maximum(grown.max(axis=1), ends)
         total = top + np.log(np.exp(grown - top[:, None]).sum(axis=1) + np.exp(ends - top)) - math.log(size)
         total = np.maximum(total, 0.0) + 0.5 * (STRIPS * cut.sigma) ** 2 * (1 + 1 / cut.tau**2)
@@ -294,7 +302,7 @@ class Light:
     def __init__(self, cells: Cells, tilts: FloatArray, logs: FloatArray) -> None:
         self.tilts, self.plain = tilts, logs
         count, losses = cells.cut.count, cells.losses[1:]
-        base = cells.peak + np.log(cells.widths) + cells.usual
+        base = cells.log_masses + cells.usual
         at = np.arange(NEAR, base.size - 2, 3)
         with np.errstate(over="ignore"):
             beyond = np.exp(base + losses)[::-1].cumsum()[::-1] + np.exp(cells._tail(np.zeros(1), 0.0))

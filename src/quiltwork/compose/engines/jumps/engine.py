@@ -28,11 +28,14 @@ RATE = 0.05  # the largest rate
 SELDOM, OFTEN = 1.5, 80.0  # how often all releases together draw the record: no tilt sees both worlds, or one may
 FEW = 3  # questions at once: each has a line of its own
 NARROW = 1e-4  # width of D, relative, that is good enough
+CLOSE = 1e-6  # and from which on no other cut is looked at where epsilon was found
 CHEAP, FAIR, COSTLY = 1.5e3, 5e3, 1e10  # period times cutoff
 LIGHT = 1e-3  # what usual losses add, of delta, from which on another cut is likely to do without their line
 HOPELESS = 1e5  # what they add, of delta, with cut-offs that are too wide
 TRIED = 3  # views of one width
 VIEWS, STEPS, MOST_PLANS = 8, 40, 120
+IN_SIGHT = 0.2  # how far, relatively, a view may be asked beside where it was aimed
+TOLD = 1e-5  # a relative step from which on the difference of two logs tells the slope
 STARTS, FAR = np.geomspace(1e-6, 600.0, 60), 2.0  # epsilons of one release; how far all may be from it
 SEVERAL = (1.0, 1e3, 1e7, 1e12)
 
@@ -123,7 +126,8 @@ class JumpContourEngine(SteeredEngine):
                 x = 1.25 * aimed
                 continue
             x = _root(sight, delta, aimed)
-            if abs(x / aimed - 1) < 0.03:
+            off = abs(x / aimed - 1)
+            if off < 0.03 or (off < IN_SIGHT and _width(sight, x) <= CLOSE * delta):
                 break
         if sight is None:
             raise Declined
@@ -198,31 +202,44 @@ def _middle(sight: Sight, epsilon: float) -> float:
     return 0.5 * (low + high)
 
 
+def _width(sight: Sight, epsilon: float) -> float:
+    try:
+        low, high = sight(epsilon)
+    except TooCostly:
+        return math.inf
+    return high - low
+
+
 def _slope(sight: Sight, epsilon: float) -> float:
     step = 1e-5 * epsilon
     return (_middle(sight, epsilon + step) - _middle(sight, epsilon - step)) / (2 * step)
 
 
 def _root(sight: Sight, delta: float, x: float) -> float:
-    """Newton's steps on log D, while they get shorter; they steer."""
-    first, last = x, math.inf
+    """Secants of log D, while steps get shorter, the first slope by a short one; they steer."""
+    first, last, before, slope = x, math.inf, math.nan, math.nan
+    height = math.nan
     for _ in range(STEPS):
         try:
             middle = _middle(sight, x)
-            slope = _slope(sight, x)
+            if math.isnan(slope):
+                slope = _slope(sight, x) / middle if middle > 0 else math.nan
         except TooCostly:
             return x
         if middle <= 0:
-            x *= 0.7
+            x, before = 0.7 * x, math.nan
             continue
-        move = middle * math.log(middle / delta) / slope if slope < 0 else 0.0
-        after = min(max(x - move, 0.3 * x), 1.6 * x)
+        found = math.log(middle / delta)
+        if abs(x - before) > TOLD * x:
+            slope = (found - height) / (x - before)
+        before, height = x, found
+        after = min(max(x - (found / slope if slope < 0 else 0.0), 0.3 * x), 1.6 * x)
         size, last = last, abs(after - x)
         if last <= 1e-13 * x or (last >= 0.5 * size and last < 1e-6 * x):
             return after if last < size else x
         x = after
-        if abs(x / first - 1) > 0.2:
-            return x  # out of sight: look again
+        if abs(x / first - 1) > IN_SIGHT:
+            return x  # look again
     return x
 
 

@@ -79,7 +79,8 @@ def turned(angle: FloatArray, rows: int) -> ComplexArray:
 
 def _turn(angle: FloatArray) -> ComplexArray:
     half = np.sin(0.5 * angle)
-    turn: ComplexArray = np.sin(angle) * 1j - 2 * half * half
+    turn: ComplexArray = np.empty(angle.shape, dtype=complex)
+    turn.real, turn.imag = -2 * half * half, np.sin(angle)
     return turn
 
 

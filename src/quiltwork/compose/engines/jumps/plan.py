@@ -13,7 +13,8 @@ from quiltwork.compose.engines.jumps.cut import ROOM, Cells, Cut, Light
 from quiltwork.compose.engines.jumps.line import MOST_FREQUENCIES, Line
 from quiltwork.numbers.rounding import UNIT
 
-TILTS = np.geomspace(0.3, 900.0, 30)  # times epsilon
+TILTS = np.geomspace(0.3, 900.0, 30)  # times epsilon, as are cutoffs
+CUTOFFS, USUAL_CUTOFFS = np.geomspace(4.0, 2e4, 18), np.geomspace(4.0, 1e5, 40)
 ACCURACY = 1e-7  # of D, that is aimed at
 LOST = math.log(1e6)  # how far above delta the integrand may start
 HEAVY, LEAST = 1e3, 1e-300  # what usual losses may add, of delta, and at all, for a line of their own
@@ -119,7 +120,7 @@ class Plan:
         for rung in np.argsort(cost)[:4].tolist():
             if not math.isfinite(cost[rung]):
                 break
-            cutoff = np.geomspace(4.0, 1e5, 40) / epsilon
+            cutoff = USUAL_CUTOFFS / epsilon
             fade = self.cells.fading(float(tilts[rung]), float(self.a[rung]), cutoff)
             tail = self.log_a[rung] + cut.count * fade - np.log(math.pi * cutoff) + ROOM
             good = np.flatnonzero(tail <= goal[rung])
@@ -177,7 +178,7 @@ def _chosen(
     for rung in np.argsort(cost)[:3].tolist():
         if not math.isfinite(cost[rung]):
             break
-        cutoff = np.geomspace(4.0, 2e4, 18) / epsilon
+        cutoff = CUTOFFS / epsilon
         with np.errstate(all="ignore"):
             x = count * np.log1p(cells.decay(float(tilts[rung]), cutoff) / a[rung]) * (1 + ROOM)
             tail = log_a[rung] + np.where(x < 30, np.log(np.expm1(np.minimum(x, 30.0))), x) - np.log(math.pi * cutoff)
