@@ -30,6 +30,9 @@ STEPS = 20  # of Newton
 CELLS = np.linspace(0.0, 7.0, 36)  # of frequencies over which |phi| is integrated, in spreads
 CUTOFFS = [1.2 ** np.arange(steps) for steps in (7, 11, 12, 12, 12, 12, 12)]  # tried at a time
 RUNGS = np.linspace(0.0, 1.0, 20)
+ITSELF = np.eye(RUNGS.size)  # a rung is no step from itself, and left out by both of these
+NOT_ABOVE = np.where(np.triu(np.ones(ITSELF.shape), 1) > 0, 0.0, np.inf)
+NOT_BELOW = NOT_ABOVE.T
 MOST_NEED = 42.0  # of the logarithm of what is aimed at: beyond it there is rounding
 MARGIN = 0.1  # spreads that epsilon may lie beside where the ladder sees it
 ROOT2 = math.sqrt(2.0)
@@ -240,12 +243,11 @@ class Ladder:
         able = (need <= MOST_NEED) & (need > 0)
         if not able.any():
             return None
-        apart = theta[None, :] - theta[:, None]
-        steps = np.where(apart == 0, 1.0, np.abs(apart))  # a rung is no step from itself, and left out below
-        reach = (log_mgf[None, :] - log_mgf[:, None] + room + need[:, None] + 1.0) / steps
-        right = np.where(apart > 0, reach, np.inf).min(axis=1) - epsilon
-        left = np.where(apart < 0, reach, np.inf).min(axis=1)
-        left = np.minimum(left, (need + 1.0 + room - log_mgf) / theta) + epsilon
+        most = need + (room + 1.0)
+        apart = np.abs(theta - theta[:, None]) + ITSELF
+        reach = (log_mgf + (most - log_mgf)[:, None]) / apart
+        right = (reach + NOT_ABOVE).min(axis=1) - epsilon
+        left = np.minimum((reach + NOT_BELOW).min(axis=1), (most - log_mgf) / theta) + epsilon
         spread = np.sqrt(self.variance)
         period = 1.02 * np.maximum(np.maximum(right, left), spread) + MARGIN * spread
         cost = np.where(able & np.isfinite(period), period * np.sqrt(need) / spread, np.inf)
