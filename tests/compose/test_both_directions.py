@@ -62,6 +62,26 @@ def test_log_moments_are_those_of_arb():
         assert np.all(variance > 0)
 
 
+@pytest.mark.parametrize(("sigma", "rate"), [(0.3, 1e-5), (0.3, 0.3), (0.8, 0.01), (1.0, 1e-9), (6.0, 0.5)])
+@pytest.mark.parametrize("removed", [True, False])
+@pytest.mark.parametrize("theta", [0.01, 0.8, 6.0])
+def test_the_decay_bounds_the_transform_at_all_larger_frequencies(sigma, rate, removed, theta):
+    table, zeta = SampledGaussian(sigma, rate, 5), 1 + theta if removed else -theta
+    x = np.linspace(-14.0, 14.0 + 10 / sigma, 20_001)
+    losses = np.log1p(rate * np.expm1(x / sigma - 0.5 / sigma**2))
+    masses = np.exp(zeta * losses - 0.5 * x * x)
+    mgf = float(masses.sum() * (x[1] - x[0])) / math.sqrt(2 * math.pi)
+    spread = math.sqrt(float(masses @ losses**2 / masses.sum() - (masses @ losses / masses.sum()) ** 2))
+    u = np.linspace(0.02, 12.0, 60) / spread
+    sizes = np.array([abs(masses @ np.exp(1j * v * losses)) / masses.sum() for v in u])
+    following = np.maximum.accumulate(sizes[::-1])[::-1]
+    bound = table.decay(Line(removed, theta, math.log(mgf)))(u)
+    assert (bound >= 5 * np.log(following) - 1e-9)[following > 1e-9].all()
+    assert (np.diff(bound) <= 1e-9).all()
+    assert bound[-1] < 0
+    assert sigma < 0.5 or bound[10] < -1e-3  # it does decay
+
+
 @pytest.mark.parametrize(
     ("sigma", "rate", "count", "delta"),
     [
@@ -85,11 +105,14 @@ def test_both_directions_are_those_asked_one_by_one(sigma, rate, count, delta):
 
 
 @pytest.mark.parametrize("first", [0, 1])
-def test_a_second_direction_is_read_on_its_own_line(monkeypatch, first):
+@pytest.mark.parametrize("decided", [True, False])
+def test_a_second_direction_is_read_beside_the_first_or_on_its_own_line(monkeypatch, first, decided):
     asked = releases(30.0, 0.5, 5000)
     found = both_directions.epsilon_ends(asked, 1e-3)
     single = [SmallestEpsilon(np.array([1e-3]), 1e-9).certified(one) for one in asked]
     monkeypatch.setattr(both_directions._Both, "_below", lambda *_: False)  # as if Chernoff's bound never told
+    if not decided:
+        monkeypatch.setattr(both_directions._Both, "_decided", lambda *_: False)  # nor the nodes of the first
     for both in (found, both_directions.epsilon_ends(asked[:: 1 - 2 * first], 1e-3)):
         assert both[1] - both[0] <= 1e-9 * both[1]
         assert both[0] <= max(one.upper[0] for one in single)

@@ -19,6 +19,7 @@ from quiltwork.losses.families.laplace import LaplacePair
 from quiltwork.losses.families.mixture import mixed_pair
 from quiltwork.losses.families.poisson import PoissonPair
 from quiltwork.losses.families.pure import response_pair
+from quiltwork.losses.transforms.poisson_gaussian import PoissonGaussianTransform
 from quiltwork.losses.transforms.transform import layer_cake, layered_decay, log_one_plus, no_decay, sinc_envelope
 
 TRUTHS = Remembered(__file__)
@@ -233,6 +234,16 @@ def test_layer_cake_bounds_the_transform_of_any_step_density(heights, widths, re
     for u in reach * np.array([1.0, 1.01, 1.3, 2.0, 3.7, 9.0]):
         pieces = (np.exp(1j * u * edges[1:]) - np.exp(1j * u * edges[:-1])) / (1j * u)
         assert abs((density * pieces).sum()) <= allowed * (1 + 1e-9) + 1e-12
+
+
+def test_the_decay_of_a_batch_is_that_of_its_rows():
+    rows = np.array([[0.8, 0.01, 30.0], [1.5, 0.2, 4.0], [0.4, 0.05, 2.0]]).T
+    cutoffs = np.geomspace(0.1, 300.0, 25)
+    for removed in (True, False):
+        together = PoissonGaussianTransform(*rows, removed).decay(0.7)(cutoffs)
+        alone = [PoissonGaussianTransform(*rows[:, i : i + 1], removed).decay(0.7)(cutoffs) for i in range(3)]
+        assert np.all(together >= sum(alone) - 0.12 * np.abs(sum(alone)) - 1e-9)  # fewer cells: a little weaker
+        assert np.all(together <= 0.25 * sum(alone))
 
 
 def test_layer_cake_of_a_uniform_is_that_uniform():

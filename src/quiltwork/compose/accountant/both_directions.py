@@ -39,6 +39,7 @@ CLOSE = 1e-9  # relative width of a bracket, from which on no other line is trie
 LINES = 2
 LOSS, LEAST = 0.9, 1e-300  # in log D of that bound, and of a kernel
 AIMED = 2e-3  # by how much the ladder may be wrong about epsilon
+ALIKE = 0.9  # of epsilon: a direction that costs so much is not ruled out by Chernoff's bound
 
 
 def epsilon_ends(several: Sequence[Counted], delta: float) -> tuple[float, float] | None:
@@ -103,7 +104,8 @@ class _Both:
         if line is None:
             return None
         least = near[self.first] * (1 - AIMED)
-        others = [r for r in self.directions if r != self.first and not self._below(r, least)]
+        others = [r for r in self.directions if r != self.first]
+        others = [r for r in others if near.get(r, 0.0) > ALIKE * least or not self._below(r, least)]
         views = self._views(line, [self.first, *others])
         if not views:
             return None
