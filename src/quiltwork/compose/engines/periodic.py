@@ -195,7 +195,7 @@ class PeriodicEngine(ContourEngine):
         far, near = phi * (narrow * turned / (first * second)), phi / second
         # angles of the sum, and its order of addition, are rounded as well
         growth = np.expm1(error + (32 + count) * UNIT)
-        right, left = window.aliases(period)
+        right, left = attrs.evolve(window, period=period).aliases()
         return PeriodicView(
             theta=theta,
             centre=centre,

@@ -136,10 +136,11 @@ class SampledGaussian:
         low, high = self._ends(zeta, line.removed)
         edges = evenly(max(low, -7.0) if zeta >= 0 else low, high - 2.0, CAKE_CELLS)
         a = edges / sigma - 0.5 / sigma**2
-        w = 1.0 + self.rate * np.expm1(a)
+        change = self.rate * np.expm1(a)
+        w, losses = 1.0 + change, np.log1p(change)
         size = np.abs(edges)
         farthest = np.maximum(size[:-1], size[1:])
-        power = zeta * np.log(w[:-1] if zeta >= 0 else w[1:])
+        power = zeta * (losses[:-1] if zeta >= 0 else losses[1:])
         logs = power - 0.5 * farthest * farthest - a[1:] - (HALF_LOG_2PI + line.log_mgf)
         density = np.exp(np.minimum(logs, STEEPEST)) * w[1:] * (sigma / self.rate)
         widths = np.log1p(self.rate * math.expm1(float(a[1] - a[0])) * np.exp(a[:-1]) / w[:-1])

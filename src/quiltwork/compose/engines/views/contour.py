@@ -150,7 +150,7 @@ class Window:
         nothing = np.ones(1), np.full(1, np.inf)
         return cls(period, nothing, nothing)
 
-    def aliases(self, shift: float = 0.0) -> tuple[Side, Side]:
+    def aliases(self, *, shift: float = 0.0) -> tuple[Side, Side]:
         """Exponents and logs of the bounds of all terms m > 0 together, at eps = 0, and those of m < 0."""
         return self._folded(self.right, shift), self._folded(self.left, shift)
 
@@ -289,7 +289,7 @@ def view_of(contour: Contour, found: Spectrum, u: FloatArray) -> ContourView:
     if mu:
         reach = abs(theta) + float(max(window.right[0].max(), window.left[0].max()))
         shift = mu * mu / 2 * (reach + 1) ** 2
-    right, left = window.aliases(shift)
+    right, left = window.aliases(shift=shift)
     return ContourView(
         theta=theta,
         centre=centre,
