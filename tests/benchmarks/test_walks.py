@@ -27,8 +27,7 @@ def test_other_threads_are_seen() -> None:
     assert walk(ask).calls["compose/loss.py", "Loss.of"] == 1
 
 
-# The house asks for 16 and 28: losses that say what they were stated for and the ladder of the contour added files.
-@pytest.mark.parametrize(("name", "most"), [("composition", 18), ("spend", 28)])
+@pytest.mark.parametrize(("name", "most"), [("composition", 16), ("spend", 28)])
 def test_an_answer_is_followed_through_few_files(name: str, most: int) -> None:
     files = measure(name).files
     assert len(files) <= most, files

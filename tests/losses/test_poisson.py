@@ -12,6 +12,7 @@ from tests.losses.laws import mp
 
 import quiltwork as qw
 from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.losses.dominating_pair import Pair
 from quiltwork.losses.families.gaussian import GaussianPair
 from quiltwork.losses.families.laplace import LaplacePair
 from quiltwork.losses.families.poisson import Poisson, PoissonPair
@@ -40,6 +41,16 @@ def test_single_release_by_the_definition(name, rate, side):
         if away(truth, epsilon):
             found, true = loss.delta(epsilon), truth.stick(epsilon) + truth.reveal
             assert found.lower - mp.mpf("1e-45") <= true <= found.upper + mp.mpf("1e-45")
+
+
+@pytest.mark.parametrize("top", [1e-9, 0.3, 4.0, 600.0, 1e6])
+@pytest.mark.parametrize("rate", [1e-6, 0.3, 0.999])
+def test_the_rounding_of_two_atoms_is_that_of_the_listed_ones(top, rate):
+    base = LaplacePair(top)
+    assert base.rounding == Pair.rounding.fget(base)
+    for pair in (PoissonPair(base, rate, True), PoissonPair(base, rate, False)):
+        assert Pair.rounding.fget(pair) < pair.rounding == Pair.rounding.fget(pair) + pair._reading
+    assert PoissonPair(GaussianPair(top), rate, True).rounding == 0.0  # no atoms
 
 
 @settings(max_examples=examples(40))

@@ -16,6 +16,7 @@ from benchmarks.soundness.rooms import (
     compose,
     data,
     game,
+    proofs,
     pufferfish,
     report,
 )
@@ -39,6 +40,7 @@ SLOW = (
     "losses: batches, composed",
     "losses: divergences of batches",
 )
+PROVED_AT_ONCE = ("gaussian", "laplace", "discrete_laplace", "pure", "approximate", "poisson")  # others take seconds
 
 
 def found(kind: Kind, cases: int, seed: int = 5) -> turns.Slice:
@@ -84,7 +86,8 @@ def test_a_fault_is_caught_and_made_small(monkeypatch, title, tmp_path):
     """Upper ends that are too small by a part in 1e9, charges and digits on the wrong side, too much confidence."""
     module, name, wrong = FAULTS[title]
     monkeypatch.setattr(module, name, wrong(getattr(module, name)))
-    monkeypatch.setattr(turns, "TRIES", 300)
+    monkeypatch.setattr(proofs, "KINDS_DRAWN", PROVED_AT_ONCE)
+    monkeypatch.setattr(turns, "TRIES", 60)
     kind = KINDS[title]
     for block in range(8):
         one = turns.run(kind, 11, block, 60.0, 2)
@@ -102,7 +105,7 @@ def test_a_fault_is_caught_and_made_small(monkeypatch, title, tmp_path):
 @pytest.mark.parametrize("broken", [one_direction, lost_tail])
 def test_a_forgotten_direction_and_a_lost_tail_are_caught(monkeypatch, broken):
     monkeypatch.setattr(compose, "loss_of", broken)
-    monkeypatch.setattr(turns, "TRIES", 300)
+    monkeypatch.setattr(turns, "TRIES", 60)
     one = found(KINDS["compose: finite laws, any engine"], 6)
     assert one.failures
     smallest = min(one.failures, key=lambda each: each["size"])
@@ -265,7 +268,7 @@ def test_the_command_saves_and_asks_again(monkeypatch, tmp_path, capsys):
     """One kind, in this process, with a fault; then without it."""
     title = "report: digits"
     monkeypatch.setattr(report, "printed_at_most", report.at_least)
-    monkeypatch.setattr(turns, "TRIES", 300)
+    monkeypatch.setattr(turns, "TRIES", 60)
 
     def here(titles, seed, seconds, workers, progress):
         outcome = deal.Outcome({title: turns.Tally()})

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import quiltwork as qw
 from quiltwork import mechanisms
 from quiltwork.errors import InvalidParameter
-from quiltwork.losses.sensitivity import ASSUMED
+from quiltwork.losses.family import ASSUMED
 from quiltwork.spec import plan_of
 from quiltwork.tables import (
     Cat,

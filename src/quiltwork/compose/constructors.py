@@ -31,8 +31,7 @@ from quiltwork.losses.families.sampling.sampled_group import SampledGroup
 from quiltwork.losses.families.sampling.truncated_poisson import TruncatedPoisson
 from quiltwork.losses.families.tradeoff.function import Sandwich
 from quiltwork.losses.families.tradeoff.vertices import from_vertices
-from quiltwork.losses.family import Family, families
-from quiltwork.losses.sensitivity import NEIGHBORS
+from quiltwork.losses.family import NEIGHBORS, Family, families
 
 Given = ParamSpec("Given")
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from quiltwork.curves.guarantee import same_words
 from quiltwork.errors import InvalidParameter
-from quiltwork.losses.family import COMES, EXCHANGED
-from quiltwork.losses.sensitivity import NEIGHBORS
+from quiltwork.losses.family import COMES, EXCHANGED, NEIGHBORS
 
 if TYPE_CHECKING:
     from quiltwork.compose.loss import Loss

@@ -16,8 +16,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.losses.dominating_pair import Pair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.gaussian import GaussianPair
-from quiltwork.losses.family import Family
-from quiltwork.losses.sensitivity import NEIGHBORS
+from quiltwork.losses.family import NEIGHBORS, Family
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.numbers.stated import DIGITS, typed, typed_above, typed_below
 

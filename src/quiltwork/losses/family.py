@@ -22,20 +22,21 @@ from fractions import Fraction
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import attrs
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
-from quiltwork.losses.sensitivity import NEIGHBORS, marked, origin, unmarked
 from quiltwork.numbers.stated import typed
 
 if TYPE_CHECKING:
     from quiltwork.losses.dominating_pair import Pair
 
 FOLDER = "quiltwork.losses.families"
+ASSUMED = "assumed"  # the mark of a sensitivity that nobody stated: the default of a constructor
+NEIGHBORS = ("add_remove", "replace_one")  # changes of the data that sensitivities and samples are worked out for
 MARKS = "worked_out_for"  # in documents: the change of the data that a sensitivity belongs to
 ORDER = (  # in which people read of them; what is new comes after
     "gaussian",
@@ -66,6 +67,7 @@ ORDER = (  # in which people read of them; what is new comes after
 )
 EXCHANGED, COMES = "one record takes the place of another", "one record comes or goes"
 Fields = Mapping[str, Any]
+Number = TypeVar("Number", int, float)
 _REGISTERED: dict[str, type[Family]] = {}
 
 
@@ -75,6 +77,43 @@ def _ordered() -> Mapping[str, type[Family]]:
     places = {kind: place for place, kind in enumerate(ORDER)}
     kinds = sorted(_REGISTERED, key=lambda kind: places.get(kind, len(places)))
     return MappingProxyType({kind: _REGISTERED[kind] for kind in kinds})
+
+
+# ---- sensitivities that say where they come from
+#
+# A sensitivity that nobody worked out makes every epsilon after it worthless, and a number alone does not tell whether
+# somebody did. So the default of a constructor is marked as assumed, and what a sum brings along with the change of the
+# data that it was worked out for; documents write that change beside the number. Marked numbers count and compare as
+# plain ones; a number that was typed has no mark.
+
+
+class _Real(float):
+    origin: str
+
+
+class _Whole(int):
+    origin: str
+
+
+def marked(value: Number, origin: str | None) -> Number:
+    """The same number, with a mark of where it comes from; None leaves it as it is."""
+    if origin is None:
+        return value
+    number: Any = value
+    found: Any = _Whole(number) if isinstance(number, int) else _Real(number)
+    found.origin = origin
+    return found  # type: ignore[no-any-return]
+
+
+def unmarked(value: Number) -> Number:
+    """The plain number."""
+    number: Any = value
+    return int(number) if isinstance(number, int) else float(number)  # type: ignore[return-value]
+
+
+def origin(value: object) -> str | None:
+    """Where a number comes from: ASSUMED, one of NEIGHBORS, or None for one that was stated without more words."""
+    return value.origin if isinstance(value, (_Real, _Whole)) else None
 
 
 # ---- parameters

@@ -17,7 +17,7 @@ from quiltwork.compose.loss import Loss
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
 from quiltwork.losses.families.discrete import LEAST_NOISE, MOST_ATOMS
-from quiltwork.losses.sensitivity import NEIGHBORS, marked, origin, unmarked
+from quiltwork.losses.family import NEIGHBORS, marked, origin, unmarked
 from quiltwork.mechanisms import sampling
 from quiltwork.mechanisms.release import Noise, Release
 from quiltwork.mechanisms.scales import certified_scale, certified_sigma, exact_decimal, stated

@@ -13,7 +13,7 @@ Reference: theory/release.md section 4.1 (shifts of counts and sums).
 from __future__ import annotations
 
 from quiltwork.errors import InvalidParameter
-from quiltwork.losses.sensitivity import ASSUMED
+from quiltwork.losses.family import ASSUMED
 from quiltwork.numbers.digits import single
 from quiltwork.tables.notions.neighbors import RECORD_STEPS, SWAP_STEPS, Notion, User, Window
 from quiltwork.tables.query import Query

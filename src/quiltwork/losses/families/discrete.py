@@ -18,8 +18,7 @@ from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.losses.dominating_pair import Lattice, Pair
 from quiltwork.losses.families.finite import FinitePair
-from quiltwork.losses.family import POSITIVE, WHOLE, Costs, Family, parameter
-from quiltwork.losses.sensitivity import ASSUMED, marked
+from quiltwork.losses.family import ASSUMED, POSITIVE, WHOLE, Costs, Family, marked, parameter
 from quiltwork.losses.transforms.discrete_gaussian import LEAST_SIGMA, DiscreteGaussianTransform
 from quiltwork.losses.transforms.transform import TooCostly, Transform
 from quiltwork.numbers.rounding import UNIT

@@ -18,8 +18,7 @@ from scipy.special import erfcx, log_ndtr, ndtr
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.losses.dominating_pair import TAIL_ULPS, Cells, Pair, tail_cells
-from quiltwork.losses.family import POSITIVE, Costs, Family, parameter
-from quiltwork.losses.sensitivity import ASSUMED, marked
+from quiltwork.losses.family import ASSUMED, POSITIVE, Costs, Family, marked, parameter
 from quiltwork.losses.transforms.transform import Spectrum, Transform
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.numbers.stated import times, typed

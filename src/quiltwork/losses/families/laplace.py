@@ -15,8 +15,7 @@ import numpy as np
 from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.losses.dominating_pair import TAIL_ULPS, Cells, Pair
-from quiltwork.losses.family import POSITIVE, Costs, Family, parameter
-from quiltwork.losses.sensitivity import ASSUMED, marked
+from quiltwork.losses.family import ASSUMED, POSITIVE, Costs, Family, marked, parameter
 from quiltwork.losses.transforms.transform import EllipseBound, Nodes, PanelTransform, Transform, panel_rule
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.numbers.stated import times, typed
@@ -74,6 +73,10 @@ class LaplacePair(Pair):
         left = np.minimum(edges[:-1], start)
         stick = np.minimum(stick - np.exp(start) * np.expm1(left - start) * q_mass, p_mass)
         return Cells(p_mass, stick, TAIL_ULPS * UNIT * p_mass, 2 * TAIL_ULPS * UNIT * p_mass)
+
+    @property
+    def rounding(self) -> float:
+        return 8 * UNIT * self.top
 
     def atoms(self) -> tuple[FloatArray, FloatArray]:
         return np.array([self.low, self.top]), np.array([0.5 * math.exp(-self.top), 0.5])

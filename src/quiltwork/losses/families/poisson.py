@@ -16,7 +16,7 @@ import numpy as np
 
 from quiltwork.checks import FloatArray
 from quiltwork.errors import Unsupported
-from quiltwork.losses.dominating_pair import TAIL_ULPS, Cells, Pair, tail_cells
+from quiltwork.losses.dominating_pair import EMPTY, TAIL_ULPS, Cells, Pair, tail_cells
 from quiltwork.losses.families.discrete import DiscreteGaussian, DiscreteGaussianPair
 from quiltwork.losses.families.finite import FinitePair
 from quiltwork.losses.families.gaussian import GaussianPair
@@ -126,8 +126,7 @@ class PoissonPair(Pair):
     @property
     def rounding(self) -> float:
         """That of the losses, and of a rate that may be meant as typed or as its double: it moves the lower end."""
-        losses = super().rounding
-        return losses + self._reading if losses else 0.0
+        return 8 * UNIT * max(abs(self.low), abs(self.high)) + self._reading if math.isfinite(self.base.high) else 0.0
 
     @property
     def _reading(self) -> float:
@@ -214,9 +213,9 @@ class PoissonPair(Pair):
         return p_mass, q_mass, p_wrong, q_wrong + slip * np.maximum(tails[1][:-1], tails[1][1:])
 
     def atoms(self) -> tuple[FloatArray, FloatArray]:
+        if math.isinf(self.base.high):
+            return EMPTY, EMPTY
         losses, p = self.base.atoms()
-        if losses.size == 0:
-            return losses, p
         q = self.base.swapped().atoms()[1][::-1]  # p e^-loss overflows where p is below the least double
         mixed = mixed_loss(losses, self.rate)
         if self.removed:

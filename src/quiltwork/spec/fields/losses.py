@@ -15,8 +15,7 @@ from pydantic import ConfigDict, Field, create_model, model_validator
 
 from quiltwork.compose.loss import Loss
 from quiltwork.losses import family as families
-from quiltwork.losses.family import Domain, Entry, Family, Fields, Rows
-from quiltwork.losses.sensitivity import origin, unmarked
+from quiltwork.losses.family import Domain, Entry, Family, Fields, Rows, origin, unmarked
 from quiltwork.spec.fields.fields import (
     NonNegative,
     Numbers,
