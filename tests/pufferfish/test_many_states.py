@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from quiltwork.numbers.matrices import log_ratios, powers
+from quiltwork.numbers import matrices
+from quiltwork.numbers.matrices import each_power, log_ratios, powers
 from quiltwork.pufferfish import MarkovChain
+from quiltwork.pufferfish.priors.chain import chain, influence
 from quiltwork.pufferfish.priors.chain.influence import Place, curve_at, sides, sides_until_mixed
 from quiltwork.pufferfish.translation import propagation
 from quiltwork.pufferfish.translation.propagation import Spread, _corners
@@ -67,3 +69,30 @@ def test_a_front_that_is_taken_in_blocks_has_the_same_corners(monkeypatch: pytes
     at = np.linspace(1e-6, 1.0, 1001)
     assert np.interp(at, below, above) == pytest.approx(np.interp(at, whole[0], whole[1]), abs=1e-13)
     assert 0 < missed < 1e-9
+
+
+@pytest.mark.parametrize("stay", [0.0, 0.99])
+@pytest.mark.parametrize("zeros", [0.0, 0.3, 0.9])
+@pytest.mark.parametrize("deep", [False, True])
+def test_ratios_of_the_first_columns_leave_out_no_larger_one(stay: float, zeros: float, deep: bool) -> None:
+    rng = np.random.default_rng(0)
+    law = stay * np.eye(STATES) + (1 - stay) * matrix(int(rng.integers(1 << 30)), zeros)
+    for (power, possible), _ in zip(each_power(law), range(4), strict=False):
+        rare = power * 10.0 ** rng.integers(-290, 0, power.shape) if deep else power  # digits are lost below 1e-280
+        found = log_ratios(rare, possible, 1e-15)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(matrices, "_largest_differences", lambda top, bottom: (top[:, None] - bottom).max(axis=2))
+            assert np.array_equal(found, log_ratios(rare, possible, 1e-15))
+
+
+def test_a_curve_that_is_taken_in_blocks_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    lazy = 0.95 * np.eye(STATES) + 0.05 * matrix(4)
+    whole = [MarkovChain(lazy, length=length).influence(50).cases for length in (None, 60)]
+    monkeypatch.setattr(influence, "BLOCK", 1)
+    found = [MarkovChain(lazy, length=length).influence(50).cases for length in (None, 60)]
+    monkeypatch.setattr(influence, "BLOCK", 1 << 30)
+    monkeypatch.setattr(chain, "FEW_STATES", STATES)  # tables that are kept
+    kept = [MarkovChain(lazy, length=length).influence(50).cases for length in (None, 60)]
+    for one, two, three in zip(whole, found, kept, strict=True):
+        assert np.array_equal(one, two)
+        assert np.array_equal(one, three)

@@ -23,6 +23,7 @@ from quiltwork.numbers.rounding import UNIT
 
 TINY = 1e-280  # below this a product may have lost digits to underflow
 FAR = 1e300  # stands for the log of nothing; infinite minus infinite would be NaN
+FIRST_COLUMNS = 4  # of each row, looked at before all others
 
 Made = TypeVar("Made")
 _STORED: ContextVar[bool] = ContextVar("stored", default=False)
@@ -163,11 +164,10 @@ def log_ratios(matrix: FloatArray, possible: np.ndarray, error: float) -> FloatA
 
     `error` bounds the relative error of the entries.  A row that reaches nothing has -inf.
     """
-    with np.errstate(divide="ignore"):
-        # where digits may be lost to underflow, the numerator is taken too large and the denominator as nothing
-        top = np.where(possible, np.log(np.maximum(matrix, TINY)), -np.inf)
-        bottom = np.where(possible & (matrix > TINY), np.log(matrix), -FAR)
-    best = np.array([(row - bottom).max(axis=1) for row in top])
+    logs = np.log(np.maximum(matrix, TINY))
+    # where digits may be lost to underflow, the numerator is taken too large and the denominator as nothing
+    top, bottom = np.where(possible, logs, -np.inf), np.where(possible & (matrix > TINY), logs, -FAR)
+    best = _largest_differences(top, bottom)
     np.fill_diagonal(best, 0.0)
     best = np.where(best > FAR / 2, np.inf, best)
     deepest = float(np.abs(top[possible]).max(initial=0.0))
@@ -176,3 +176,30 @@ def log_ratios(matrix: FloatArray, possible: np.ndarray, error: float) -> FloatA
         found = np.where(np.isfinite(best), best + slack + 8.0 * UNIT * np.abs(best), best)
     np.fill_diagonal(found, 0.0)
     return np.asarray(found)
+
+
+def _largest_differences(top: FloatArray, bottom: FloatArray) -> FloatArray:
+    """max over y of top[u, y] - bottom[v, y] for every u and other v, to the last digit what looking at every y gives.
+
+    Column y gives at most top[u, y] less the least bottom of it.  The columns where this is largest are looked at
+    first, and the others only for pairs to which they could still give more: in a lazy chain, hardly any.
+    """
+    if top.shape[1] <= 4 * FIRST_COLUMNS:
+        return np.array([(row - bottom).max(axis=1) for row in top])
+    seen = bottom > -FAR
+    room = top - np.where(seen, bottom, np.inf).min(axis=0)
+    rows, best = np.arange(len(top)), np.full((len(top), len(bottom)), -np.inf)
+    for _ in range(FIRST_COLUMNS):
+        y = room.argmax(axis=1)
+        np.maximum(best, top[rows, y][:, None] - bottom[:, y].T, out=best)
+        room[rows, y] = -np.inf
+    if not seen.all():  # u reaches what v does not
+        best[(top > -np.inf).astype(np.float32) @ (~seen).T.astype(np.float32) > 0] = FAR
+    missing = best < room.max(axis=1)[:, None]
+    np.fill_diagonal(missing, False)  # a row against itself is not asked
+    for u in np.flatnonzero(missing.any(axis=1)):
+        others: Any = np.flatnonzero(missing[u])
+        if 2 * len(others) > len(bottom):
+            others = slice(None)
+        best[u, others] = (top[u] - bottom[others]).max(axis=1)
+    return best

@@ -77,7 +77,8 @@ class InfluenceCurve:
         if np.isnan(cases).any():
             raise InvalidParameter("values", "NaN", "numbers, infinity included")
         # a smaller set is also a set of at most b entries, and no ratio of two laws stays below 1
-        cases = np.maximum(np.minimum.accumulate(cases, axis=1), 0.0)
+        np.minimum.accumulate(cases, axis=1, out=cases)
+        np.maximum(cases, 0.0, out=cases)
         checks.settle(self, sizes=sizes, cases=cases)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -232,16 +232,16 @@ class MarkovChain(ChainPrior):
 
     def _curve(self, depth: int, view: AskedPairs) -> InfluenceCurve:
         reach = min(depth, self.length or depth)
-        tables = self._sides(reach)
         places, status = self._places(reach, view)
-        found = [curve_at(tables, place, reach)[:, view.first, view.second].T for place in places]
+        found = list(self._curves(places, reach, view))
         whole = self.length is not None and depth >= self.length
-        columns = reach if whole else max(one.shape[1] for one in found)
-        rows = []
-        for place, one in zip(places, found, strict=True):
-            one = np.pad(one, ((0, 0), (0, columns - one.shape[1])), "edge") if one.shape[1] < columns else one
-            rows.append(np.where(self._silent(place, view)[:, None], 0.0, one))
-        cases, names = np.concatenate(rows), [place.name for place in places]
+        columns = reach if whole else max(len(one) for one in found)
+        cases, names = np.empty((len(places) * view.first.size, columns)), [place.name for place in places]
+        for case, place in zip(np.split(cases, len(places)), places, strict=True):
+            one = found.pop(0)
+            case[:, : len(one)], case[:, len(one) :] = one.T, one[-1][:, None]
+            case[self._silent(place, view)] = 0.0
+        del one  # of hundreds of states each copy is large
         if whole:
             cases[:, reach - 1] = 0.0  # H is everything
         sizes = np.arange(1, columns + 1)
@@ -254,6 +254,15 @@ class MarkovChain(ChainPrior):
             name_of=lambda index: view.name(index, names),
             method="exact split of a chain (theory 4.2)",
         )
+
+    def _curves(self, places: list[Place], reach: int, view: AskedPairs) -> Iterator[FloatArray]:
+        """a(b) of the asked pairs, (sizes, pairs), at each place."""
+        asked = slice(None), view.first, view.second
+        if len(self.matrix) > FEW_STATES and len(places) == 1:
+            yield curve_at(sides_until_mixed(self.matrix, reach), places[0], reach, given_up=True)[asked]
+            return
+        for place in places:
+            yield curve_at(self._sides(reach), place, reach)[asked]
 
     def _sides(self, depth: int) -> Sides:
         if depth not in self._depths:

@@ -31,7 +31,8 @@ from quiltwork.numbers.matrices import TINY, Powers, each_power, log_ratios, pow
 from quiltwork.numbers.rounding import UNIT, up
 from quiltwork.pufferfish.translation.influence import Status
 
-FEW_STATES = 40  # up to which tables are as deep as they are asked for
+FEW_STATES = 40  # up to which tables are as deep as they are asked for, and kept
+BLOCK = 1 << 15  # numbers of one side that are combined at a time
 
 
 @attrs.frozen(eq=False)
@@ -76,56 +77,72 @@ def sides_until_mixed(matrix: FloatArray, depth: int) -> Sides:
     many states the tables end where the rows of P^d are alike, and its columns settled, to a hundredth of what the
     rounding of the stationary law costs.
     """
-    right: list[FloatArray] = []
-    left: list[FloatArray] = []
-    close = 0.01 * stationary_error(len(matrix)) if len(matrix) > FEW_STATES else 0.0
-    for d, (power, possible) in enumerate(islice(each_power(matrix), depth), start=1):
-        error = d * power_error(matrix)
-        right.append(log_ratios(power, possible, error))
-        left.append(log_ratios(power.T, possible.T, error))
-        if d > 1 and float(right[-1].max()) <= close and bool(np.all(left[-2] - left[-1] <= close)):
-            break
-    return Sides(np.array(right), np.array(left))
+    size = len(matrix)
+    right, left = np.empty((depth, size, size)), np.empty((depth, size, size))  # pages that are not filled cost nothing
+    close = 0.01 * stationary_error(size) if size > FEW_STATES else 0.0
+    for d, (power, possible) in enumerate(islice(each_power(matrix), depth)):
+        error = (d + 1) * power_error(matrix)
+        right[d], left[d] = log_ratios(power, possible, error), log_ratios(power.T, possible.T, error)
+        if d and float(right[d].max()) <= close and bool(np.all(left[d - 1] - left[d] <= close)):
+            return Sides(right[: d + 1], left[: d + 1])
+    return Sides(right, left)
 
 
-def curve_at(tables: Sides, place: Place, depth: int, *, one_set: bool = False) -> FloatArray:
+def curve_at(tables: Sides, place: Place, depth: int, *, one_set: bool = False, given_up: bool = False) -> FloatArray:
     """a(b) of every ordered pair of states at this place, b = 1 .. depth: (depth, k, k).
 
     Distances beyond the tables are read at their end, which bounds them. An entry far from both ends gains nothing from
     sets larger than two tables: its curve ends there, and then stays.
 
     With `one_set` the interval may not depend on the pair: min over intervals of the max over pairs, the same for all.
+    Tables that are `given_up` may be written over: of hundreds of states they are large.
     """
     before = math.inf if place.before is None else place.before
     after = math.inf if place.after is None else place.after
-    size = tables.right.shape[1]
-    with np.errstate(invalid="ignore"):
-        shifted = tables.left + place.shift
-        shifted = np.where(np.isnan(shifted), np.inf, shifted)  # -inf + inf: nothing is known
-    # no ratio of two laws stays below 1; this also makes merged places safe (theory 4.2, Lemma)
-    shifted = np.maximum(shifted, 0.0)
-    known = tables.depth
+    known, size = tables.depth, tables.right.shape[1]
     if place.before is None and place.after is None:
         depth = min(depth, 2 * known - 1)
-    found = np.full((depth, size, size), np.inf)
+    given_up = given_up and depth <= known
+    found = tables.left[:depth] if given_up else np.empty((depth, size, size))
+    rows = size if one_set else max(1, BLOCK // (known * size))
+    for start in range(0, size, rows):
+        here = slice(start, start + rows)
+        with np.errstate(invalid="ignore"):
+            left = tables.left[:, here] + place.shift[here]
+        left[np.isnan(left)] = np.inf  # -inf + inf: nothing is known
+        # no ratio of two laws stays below 1; this also makes merged places safe (theory 4.2, Lemma)
+        np.maximum(left, 0.0, out=left)
+        least = _best_splits(left, tables.right[:, here], before, after, depth, one_set)
+        found[:, here] = np.maximum(up(least, 2), 0.0)
+    return found
+
+
+def _best_splits(
+    left: FloatArray, right: FloatArray, before: float, after: float, depth: int, one_set: bool
+) -> FloatArray:
+    """The least of left[dL] + right[dR] over dL + dR = b + 1, or of one side where H covers the other, for each b."""
+    known, backwards, room = len(right), right[::-1].copy(), np.empty(left.shape)
+    found = np.full((depth, *right.shape[1:]), np.inf)
 
     def told(table: FloatArray) -> FloatArray:
         return np.asarray(table.max(axis=(-2, -1), keepdims=True)) if one_set else table
 
     for b in range(1, depth + 1):
-        least = found[b - 2].copy() if b > 1 else found[0].copy()
+        least = found[b - 1]
+        if b > 1:
+            least[:] = found[b - 2]
         low, high = int(max(1, b + 1 - min(after, known))), int(min(before, b, known))
         if low <= high:  # left distances low .. high, right distances b + 1 - left
-            both = shifted[low - 1 : high] + tables.right[b - high : b + 1 - low][::-1]
-            least = np.minimum(least, told(both).min(axis=0))
+            both = room[: high + 1 - low]
+            np.add(left[low - 1 : high], backwards[known + low - b - 1 : known + high - b], out=both)
+            np.minimum(least, told(both).min(axis=0), out=least)
         if b >= before + 1:
-            right = int(b - before)
-            least = np.minimum(least, told(tables.right[min(right, known) - 1]) if right <= after else 0.0)
+            only = int(b - before)
+            np.minimum(least, told(right[min(only, known) - 1]) if only <= after else 0.0, out=least)
         if b >= after + 1:
-            left = int(b - after)
-            least = np.minimum(least, told(shifted[min(left, known) - 1]) if left <= before else 0.0)
-        found[b - 1] = least
-    return np.maximum(up(found, 2), 0.0)
+            only = int(b - after)
+            np.minimum(least, told(left[min(only, known) - 1]) if only <= before else 0.0, out=least)
+    return found
 
 
 Entries = tuple[int, ...] | None
