@@ -11,12 +11,13 @@ from typing import Any
 
 from flint import arb, ctx
 
-from quiltwork.proof.contour.balls import Budget, Undecided, between, fraction, hi, lo, met, near, precision, total
+from quiltwork.proof.fields import Refused
+from quiltwork.proof.contour.balls import Budget, Undecided, between, exact, fraction, hi, lo, met, near, precision, total
 from quiltwork.proof.contour.cut import cut
 from quiltwork.proof.contour.gaussians import MovedGaussians
 from quiltwork.proof.contour.lattice import lattice, shared_lattice
 from quiltwork.proof.contour.law import Exponential, Finite, Gaussian, Laplace, Law, Mixture
-from quiltwork.proof.contour.line import Line, Parts, rough, scale, steer
+from quiltwork.proof.contour.line import Line, Parts, log_moment, rough, scale, steer
 from quiltwork.proof.contour.nodes import law_of, two_sided
 from quiltwork.proof.contour.powers import powers
 from quiltwork.proof.contour.random_allocation.mean import one_epoch
@@ -27,8 +28,10 @@ BITS = 128
 MORE_BITS = 1000
 ATOMS = 400  # multisets of finite parts beside a power of Laplace noise
 MAX_POINTS = 6_000  # sums of points that are listed
+LINE, APART = 0.6, 0.2  # of the work that is left, before smoothing
 POINT = 60  # products of balls that one of them is counted as
 POWER = 250
+MOMENT = 1e6  # products of balls for one moment
 UNDECIDED = (Undecided, OverflowError, ZeroDivisionError, ValueError, KeyError, TypeError)
 Described = Sequence[tuple[dict[str, Any], int]]
 
@@ -112,6 +115,26 @@ class Question:
                 return one.at(self.eps, accuracy, self.budget)
             except UNDECIDED:
                 return None
+
+
+class Moments:
+    """Moments of one release, of what is above it where it is known between two pairs only."""
+
+    def __init__(self, described: dict[str, Any]) -> None:
+        with precision(BITS):
+            try:
+                self._law = _law(described, True)
+            except UNDECIDED as reason:
+                raise Refused(f"no moments: {reason}") from None
+            self.kept = 1 - self._law.reveal
+
+    def log(self, t: Fraction) -> arb:
+        """log E e^(tL) of finite losses."""
+        with precision(BITS):
+            try:
+                return self._law.moment(exact(t), Budget(MOMENT)).log()
+            except UNDECIDED:
+                return arb("inf")
 
 
 def divergence(parts: Described, reveal: Any, epsilon: arb, accuracy: float, work: float) -> arb | None:
@@ -229,9 +252,9 @@ def _compose(one: Composed, eps: arb, accuracy: float, budget: Budget) -> arb:
     if _has_power(laws):
         methods.append(lambda: _with_power(one, eps, accuracy, budget))
     if not all(law.finite for law, _ in laws):
-        methods.append(lambda: one.line().at(eps, accuracy, budget))
+        methods.append(lambda: _with_share(budget, LINE, lambda part: one.line().at(eps, accuracy, part)))
         if all(law.points for law, _ in laws):
-            methods.append(lambda: _apart(one, eps, accuracy, budget))
+            methods.append(lambda: _with_share(budget, APART, lambda part: _apart(one, eps, accuracy, part)))
     if len(laws) == 1 and isinstance(laws[0][0], MovedGaussians):
         methods.append(lambda: _cut(one, eps, accuracy, budget))
     methods.append(lambda: _smoothed(one, eps, accuracy, budget))
@@ -251,12 +274,25 @@ def _compose(one: Composed, eps: arb, accuracy: float, budget: Budget) -> arb:
     return best
 
 
+def _with_share(budget: Budget, share: float, method: Callable[[Budget], arb]) -> arb:
+    """A method that leaves work for those after it."""
+    part = Budget(share * budget.left)
+    try:
+        return method(part)
+    finally:
+        budget.left -= share * budget.left - part.left
+
+
 def _apart(one: Composed, eps: arb, accuracy: float, budget: Budget) -> arb:
     """What is on points only as it is listed, everything else by the line."""
     points = one.points()
     budget.spend(POINT * len(points))
-    rest = one.line(apart=True).at(eps, accuracy, budget)
-    result = rest
+    try:
+        result = one.line(apart=True).at(eps, accuracy, budget)
+    except Undecided:  # at least what is on points; and Chernoff's bound
+        theta = arb(steer(one.laws(), near(eps)).theta)
+        peak = theta * (theta / (1 + theta)).log() - (1 + theta).log()
+        result = arb(0).union(hi((log_moment(one.laws(), theta, budget) - theta * eps + peak).exp()))
     for mass, loss in points:
         gap = eps - loss
         if gap < 0:

@@ -29,6 +29,7 @@ Parts = Sequence[tuple[Law, int]]
 MOST = 150_000  # frequencies
 FREQUENCY = 30  # products of balls that a frequency of one law is counted as
 SHARES = (0.1, 0.3, 0.7, 1.5, 3.0, 5.0, 9.0)  # of one over the spread: how much steeper the right aliases are bounded
+STEEPEST = 20.0  # and of 1 + theta
 
 
 class Steering(NamedTuple):
@@ -97,7 +98,7 @@ class Aliases:
         th = self.theta
         peak = th * (th / (1 + th)).log() - (1 + th).log()  # log of max e^{-theta y}(1 - e^{-y})
         for share in SHARES:
-            s = arb(share / at.spread)
+            s = arb(min(share / at.spread, STEEPEST * (1 + at.theta)))
             try:
                 self.right.append((s, hi(log_moment(parts, th + s, budget) - self.log_m + peak)))
             except Undecided:

@@ -181,7 +181,7 @@ class MovedLaplaces(Panels):
         return rising, falling
 
     def pieces(self, t: float) -> list[Piece]:
-        most = min(0.4, 8.0 / (1 + t))
+        most = max(min(0.4, 60.0 / (1 + t)), 0.01)
         return [piece for j in range(len(self.over)) for piece in _split(j, self.edges[j], self.edges[j + 1], most)]
 
     def at(self, place: int, t: arb, x: arb) -> Nodes:
@@ -359,7 +359,7 @@ class FixedSizeLaplace(Panels):
         self.strip = arb.pi() / 2
 
     def pieces(self, t: float) -> list[Piece]:
-        return _split(0, self.move / 2, self.move, min(0.4, 8.0 / (1 + t)))
+        return _split(0, self.move / 2, self.move, max(min(0.4, 60.0 / (1 + t)), 0.01))
 
     def _log(self, x: arb) -> arb:
         return (1 - self.rate + self.rate * (2 * x - self.move).exp()).log()
@@ -405,7 +405,6 @@ class FixedSizeLaplace(Panels):
         s, q = near(self.move), near(self.rate)
         x = np.linspace(s / 2, s, 401)
         log = np.log1p(-q + q * np.exp(2 * x - s))
-        with np.errstate(over="ignore"):  # a tilt too steep is then passed over
-            f = (np.exp((1 + t) * log) + np.exp(-t * log)) * np.exp(-x) / 2
-        ends = sum(near(p) * math.exp(t * near(x)) for p, x in self.points)
-        return math.log(ends + float(np.trapezoid(f, x)))
+        f = np.logaddexp((1 + t) * log, -t * log) - x
+        points = [math.log(near(p)) + t * near(loss) for p, loss in self.points if p > 0]
+        return float(np.logaddexp(np.logaddexp.reduce(f) + math.log((x[1] - x[0]) / 2), np.logaddexp.reduce(points)))
