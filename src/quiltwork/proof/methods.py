@@ -20,7 +20,7 @@ Method = Callable[[Composition, Fraction], Enclosure | None]
 Decides = Callable[[Enclosure], bool]
 
 CONTOUR_ACCURACIES = (1e-3, 1e-6, 1e-11, 1e-15)
-CONTOUR_WORK = 4e7  # products of balls: a few seconds
+CONTOUR_WORK = 2e7  # products of balls: a few seconds
 NO_BETTER = 0.9  # of the width before: a finer sum that leaves so much is the last
 CONTOUR = f"{__package__}.contour"  # asked only where it is there
 
@@ -45,17 +45,18 @@ def _by_contour(composition: Composition, epsilon: Fraction, decides: Decides, e
     found: Enclosure | None = None
     for upper in sorted(question.sides, reverse=end == "upper"):
         one: Enclosure | None = None  # what is known of this law
+        two = len(question.sides) > 1
         for accuracy in CONTOUR_ACCURACIES:
-            if one is not None and accuracy != CONTOUR_ACCURACIES[-1] and not decides(_at_best(one, accuracy)):
-                continue
+            last = accuracy == CONTOUR_ACCURACIES[-1]
+            if one is not None and not decides(_of_side(_at_best(one, accuracy, last and two, upper), two, upper)):
+                if not last or two:
+                    continue
             value = question.ball(upper, accuracy)
             if value is None:
                 break
             before, one = one, Enclosure.of(value, "contour sums in balls", 128, falls)
             one = one if before is None else _both(before, one)
-            bounds = one
-            if len(question.sides) > 1:
-                bounds = attrs.evolve(one, low=ball(0)) if upper else attrs.evolve(one, high=ball(1))
+            bounds = _of_side(one, two, upper)
             found = bounds if found is None else _both(found, bounds)
             if decides(found):
                 return found
@@ -64,8 +65,17 @@ def _by_contour(composition: Composition, epsilon: Fraction, decides: Decides, e
     return found
 
 
-def _at_best(found: Enclosure, accuracy: float) -> Enclosure:
-    """About what a sum of this accuracy will find."""
+def _of_side(found: Enclosure, two: bool, upper: bool) -> Enclosure:
+    """What a law says of D that is only above it, or below."""
+    if not two:
+        return found
+    return attrs.evolve(found, low=ball(0)) if upper else attrs.evolve(found, high=ball(1))
+
+
+def _at_best(found: Enclosure, accuracy: float, ideal: bool, upper: bool) -> Enclosure:
+    """About what a sum of this accuracy will find; ideal: the most that it can."""
+    if ideal:
+        return attrs.evolve(found, high=found.low) if upper else attrs.evolve(found, low=found.high)
     middle = (found.low + found.high) / 2
     return attrs.evolve(found, low=middle * (1 - 2 * accuracy), high=middle * (1 + 2 * accuracy))
 

@@ -25,6 +25,7 @@ from quiltwork.proof.contour.ranges import best_top, likely_top
 from quiltwork.proof.contour.single import one_release
 
 BITS = 128
+COARSE = ((64, 1e-4), (96, 1e-7))  # bits for coarse accuracies: fewer nodes, and shorter products
 MORE_BITS = 1000
 ATOMS = 400  # multisets of finite parts beside a power of Laplace noise
 MAX_POINTS = 6_000  # sums of points that are listed
@@ -73,7 +74,7 @@ class Composed:
 
     def at(self, eps: arb, accuracy: float, budget: Budget) -> arb:
         """A ball of the divergence at eps."""
-        with precision(BITS):
+        with precision(next((bits for bits, least in COARSE if accuracy >= least), BITS)):
             if _allocated_once(self.parts):
                 return _allocated(self.parts[0][0], eps)
             laws = self.laws()
@@ -81,7 +82,9 @@ class Composed:
                 ball = 1 - eps.exp()
                 return between(lo(ball) if lo(ball) > 0 else arb(0), hi(ball) if hi(ball) > 0 else arb(0))
             keep = total([count * (-law.reveal).log1p() for law, count in laws])
-            result = _compose(self, eps, accuracy, budget) - keep.expm1()
+            tops = [count * law.largest for law, count in laws if law.largest is not None]
+            beyond = len(tops) == len(laws) and bool(eps >= total(tops))  # no finite loss is larger
+            result = (arb(0) if beyond else _compose(self, eps, accuracy, budget)) - keep.expm1()
             return between(lo(result) if lo(result) > 0 else arb(0), lo(hi(result).min(arb(1))))
 
 
@@ -110,9 +113,11 @@ class Question:
         """A ball of the bound from above, or from below, of about this relative width; None where there is none."""
         with precision(BITS):
             try:
-                parts = self._parts if upper else _chosen(self._parts, self.eps)
-                one = _composed(json.dumps(parts, sort_keys=True, default=str), upper)
-                return one.at(self.eps, accuracy, self.budget)
+                found = [
+                    _composed(json.dumps(parts, sort_keys=True, default=str), upper).at(self.eps, accuracy, self.budget)
+                    for parts in ([self._parts] if upper else _chosen(self._parts, self.eps))
+                ]
+                return max(found, key=lambda ball: near(lo(ball)))
             except UNDECIDED:
                 return None
 
@@ -193,12 +198,16 @@ def _merged(parts: Described) -> list[tuple[dict[str, Any], int]]:
     return [(law, count) for law, count in found.values() if count > 0]
 
 
-def _chosen(parts: list[tuple[dict[str, Any], int]], eps: arb) -> list[tuple[dict[str, Any], int]]:
-    """Mechanisms of bounded range with the two outcomes that cost most, so far as floats know."""
+def _chosen(parts: Described, eps: arb) -> list[Described]:
+    """Mechanisms of bounded range with two outcomes: those that likely cost most, and those that cost alike."""
+    stated = [law["loss"] for law, _ in parts if law["loss"]["kind"] == "exponential"]
+    if not any(fraction(loss["epsilon"]) for loss in stated):
+        return [parts]
+    likely: Described = parts
     for place, (law, count) in enumerate(parts):
         if law["loss"]["kind"] == "exponential" and fraction(law["loss"]["epsilon"]):
-            parts = _with_top(parts, place, law, count, near(eps))
-    return parts
+            likely = _with_top(likely, place, law, count, near(eps))
+    return [likely, parts]
 
 
 def _with_top(

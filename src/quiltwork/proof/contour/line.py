@@ -27,8 +27,9 @@ from quiltwork.proof.contour.law import Decay, Gaussian, Law
 
 Parts = Sequence[tuple[Law, int]]
 MOST = 150_000  # frequencies
-FREQUENCY = 30  # products of balls that a frequency of one law is counted as
+FREQUENCY = 80  # products of balls that a frequency of one law is counted as
 SHARES = (0.1, 0.3, 0.7, 1.5, 3.0, 5.0, 9.0)  # of one over the spread: how much steeper the right aliases are bounded
+STEEPEST_LINE = 2e4
 STEEPEST = 20.0  # and of 1 + theta
 
 
@@ -227,6 +228,8 @@ class Line:
     def at(self, eps: arb, accuracy: float, budget: Budget) -> arb:
         """A ball of the divergence without its reveal mass; apart: without the composition of its points, too."""
         at = self._kept.get(("steer", near(eps)), budget, lambda: steer(self.parts, near(eps)))
+        if at.theta > STEEPEST_LINE:
+            raise Undecided("an epsilon too near the largest loss")
         best: arb | None = None
         for _ in range(4):
             found, size, width = self._once(eps, at, accuracy, budget)
@@ -284,16 +287,23 @@ class Line:
         product, points = [acb(1)] * count, [acb(1)] * count
         for law, k in self.parts:
             at, values = law.spectrum(theta, step, count, budget)
-            product = [a * b**k for a, b in zip(product, values, strict=True)]
+            product = _times(product, values, k)
             if self.apart:
                 alone = [acb(0)] * count
                 if law.points:
                     weights = [p * (theta * x).exp() / at for p, x in law.points]
                     alone = waves(weights, [x for _, x in law.points], step, count, budget)
-                points = [a * b**k for a, b in zip(points, alone, strict=True)]
+                points = _times(points, alone, k)
         if self.apart:
             product = [a - b for a, b in zip(product, points, strict=True)]
         return Sum(product, theta, step, self.smoothing is not None)
+
+
+def _times(product: list[acb], values: list[acb], count: int) -> list[acb]:
+    """Each times the power of the other."""
+    if count == 1:
+        return [a * b for a, b in zip(product, values, strict=True)]
+    return [a * b**count for a, b in zip(product, values, strict=True)]
 
 
 def line(parts: Parts, eps: arb, accuracy: float, budget: Budget, smoothing: float | None = None) -> arb:
