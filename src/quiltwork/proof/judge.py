@@ -104,7 +104,9 @@ class _Log:
     def _ask(self, composition: Composition, end: str, epsilon: Fraction, test: Callable[[Enclosure], Truth]) -> Truth:
         try:
             with precision(BITS):
-                found = enclose(composition, epsilon, lambda one: test(self._bounded(composition, one)) is not None)
+                found = enclose(
+                    composition, epsilon, lambda one: test(self._bounded(composition, one)) is not None, end=end
+                )
                 found = self._bounded(composition, found)
                 truth = test(found)
                 words = str(found)

@@ -13,14 +13,14 @@ import attrs
 from quiltwork.errors import InvalidParameter
 from quiltwork.proof import chords, closed_forms, discrete_gaussians, finite, largest, renyi
 from quiltwork.proof.balls import BITS, Enclosure, ball, precision
-from quiltwork.proof.description import Composition
+from quiltwork.proof.description import Composition, Release
 from quiltwork.proof.fields import Refused
 
 Method = Callable[[Composition, Fraction], Enclosure | None]
 Decides = Callable[[Enclosure], bool]
 
 CONTOUR_ACCURACIES = (1e-3, 1e-6, 1e-11, 1e-15)
-CONTOUR_WORK = 2e7  # products of balls, at each accuracy: about ten seconds
+CONTOUR_WORK = 2e7  # products of balls: a few seconds
 NO_BETTER = 0.9  # of the width before: a finer sum that leaves so much is the last
 CONTOUR = f"{__package__}.contour"  # asked only where it is there
 
@@ -34,51 +34,87 @@ METHODS: tuple[Method, ...] = (
 )
 
 
-def _by_contour(composition: Composition, epsilon: Fraction, decides: Decides) -> Enclosure | None:
-    """Contour sums in balls, finer until the answer decides."""
+def _by_contour(composition: Composition, epsilon: Fraction, decides: Decides, end: str) -> Enclosure | None:
+    """Contour sums in balls: first of the law that can show what is claimed, as fine as is likely to decide."""
     if find_spec(CONTOUR) is None:
         return None
-    divergence: Any = import_module(CONTOUR).divergence
     parts = [({"loss": dict(r.node), "direction": r.direction}, r.count) for r in composition.releases]
-    found: Enclosure | None = None
+    with precision(BITS):
+        question: Any = import_module(CONTOUR).Question(parts, ball(epsilon), CONTOUR_WORK)
     falls = largest.falls(composition, epsilon)
-    for accuracy in CONTOUR_ACCURACIES:
-        with precision(BITS):
-            e = ball(epsilon)
-        value = divergence(parts, 0, e, accuracy, CONTOUR_WORK)
-        if value is None:
-            break
-        before, found = found, Enclosure.of(value, "contour sums in balls", 128, falls)
-        if before is not None:
-            found = _both(before, found)
-        if decides(found):
-            break
-        if before is not None and not found.high - found.low < NO_BETTER * (before.high - before.low):
-            break
+    found: Enclosure | None = None
+    for upper in sorted(question.sides, reverse=end == "upper"):
+        one: Enclosure | None = None  # what is known of this law
+        two = len(question.sides) > 1
+        for accuracy in CONTOUR_ACCURACIES:
+            last = accuracy == CONTOUR_ACCURACIES[-1]
+            if one is not None and not decides(_of_side(_at_best(one, accuracy, last and two, upper), two, upper)):
+                if not last or two:
+                    continue
+            value = question.ball(upper, accuracy)
+            if value is None:
+                break
+            before, one = one, Enclosure.of(value, "contour sums in balls", 128, falls)
+            one = one if before is None else _both(before, one)
+            bounds = _of_side(one, two, upper)
+            found = bounds if found is None else _both(found, bounds)
+            if decides(found):
+                return found
+            if before is not None and not one.high - one.low < NO_BETTER * (before.high - before.low):
+                break
     return found
 
 
-def _stated(composition: Composition, epsilon: Fraction, decides: Decides) -> Enclosure:
+def _of_side(found: Enclosure, two: bool, upper: bool) -> Enclosure:
+    """What a law says of D that is only above it, or below."""
+    if not two:
+        return found
+    return attrs.evolve(found, low=ball(0)) if upper else attrs.evolve(found, high=ball(1))
+
+
+def _at_best(found: Enclosure, accuracy: float, ideal: bool, upper: bool) -> Enclosure:
+    """About what a sum of this accuracy will find; ideal: the most that it can."""
+    if ideal:
+        return attrs.evolve(found, high=found.low) if upper else attrs.evolve(found, low=found.high)
+    middle = (found.low + found.high) / 2
+    return attrs.evolve(found, low=middle * (1 - 2 * accuracy), high=middle * (1 + 2 * accuracy))
+
+
+def _transform(release: Release) -> tuple[renyi.Moment, Any]:
+    """Moments of what has no list of losses, by the nodes of its contour."""
+    if find_spec(CONTOUR) is None:
+        raise Refused(f"no moments of {release.kind}")
+    law: Any = import_module(CONTOUR).Moments({"loss": dict(release.node), "direction": release.direction})
+    return (lambda a: law.log(a - 1)), law.kept
+
+
+def _stated(composition: Composition, epsilon: Fraction, decides: Decides, end: str) -> Enclosure:
     """Statements by Rényi divergences: above by one order, below by Gaussians that they allow."""
     try:
         with precision(BITS):
-            above = renyi.judge(composition, epsilon)
+            above = renyi.judge(composition, epsilon, _transform)
     except Refused as reason:
         above = Enclosure(ball(0), ball(1), str(reason), falls=None)
     if decides(above):
         return above
     try:
-        below = enclose(renyi.attained(composition), epsilon, lambda one: decides(attrs.evolve(one, high=above.high)))
+        allowed = renyi.attained(composition)
+        below = enclose(allowed, epsilon, lambda one: decides(attrs.evolve(one, high=above.high)), end=end)
     except Refused:
         return above
     words = f"{above.method}, and the Gaussian that is allowed: {below.method}"
     return Enclosure(below.low, above.high, words, max(above.bits, below.bits), None)
 
 
-def enclose(composition: Composition, epsilon: Fraction, decides: Decides, long: bool = True) -> Enclosure:
-    """D(epsilon) between two ends by the first method that knows, long lists and fine grids last; Refused if none."""
+def enclose(
+    composition: Composition, epsilon: Fraction, decides: Decides, long: bool = True, end: str = "upper"
+) -> Enclosure:
+    """D(epsilon) between two ends by the first method that knows, long lists and fine grids last; Refused if none.
+
+    `end` says which bound of D can show the claim; the other one can only refute it.
+    """
     if any(release.kind in STATED for release in composition.releases):
-        return _stated(composition, epsilon, decides)
+        return _stated(composition, epsilon, decides, end)
     reasons: list[str] = []
     for method in METHODS:
         short = _tried(method, composition, epsilon, reasons)
@@ -86,13 +122,11 @@ def enclose(composition: Composition, epsilon: Fraction, decides: Decides, long:
             return short
     found: Enclosure | None = None
     slower: list[Method] = [
-        lambda one, e: _by_contour(one, e, decides),
+        lambda one, e: _by_contour(one, e, decides, end),
         finite.judge,
         lambda one, e: chords.judge(one, e, decides),
     ]
-    if chords.first(composition):
-        slower = [slower[2], *slower[:2]]
-    for slow in slower if long or chords.first(composition) else slower[:2]:
+    for slow in slower if long else slower[:2]:
         now = _tried(slow, composition, epsilon, reasons)
         if now is not None:
             found = now if found is None else _both(found, now)

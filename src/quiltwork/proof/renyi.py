@@ -23,6 +23,7 @@ from quiltwork.proof.description import Composition, Release
 from quiltwork.proof.fields import Refused
 
 Moment = Callable[[Fraction], Any]  # (a - 1) R(a) of an order, as a ball
+Transform = Callable[[Release], tuple[Moment, Any]]  # and the mass that reveals nothing
 ORDERS = (
     [Fraction(i, 1000) for i in range(1, 1000, 37)]
     + [Fraction(i, 16) for i in range(16, 1024)]
@@ -57,16 +58,24 @@ def _on_chords(hull: list[tuple[Fraction, Fraction]], a: Fraction) -> Fraction:
     raise Refused("an order above all that are stated")
 
 
-def _moment(release: Release) -> Moment:
+def _moment(release: Release, transform: Transform) -> tuple[Moment, Any]:
+    """The moment of one release, and the mass that does not reveal the world."""
     square = gaussian_square(release)
     if square is not None or release.kind == "zcdp":
         rho = release.number("rho") if square is None else square / 2
-        return lambda a: ball((a - 1) * a * rho)
+        return (lambda a: ball((a - 1) * a * rho)), ball(1)
     if release.kind == "rdp":
         hull = _chords(_table(release))
-        return lambda a: ball(_on_chords(hull, a))
-    listed, _ = finite.single(finite.law_of(release))  # the mass that reveals is counted apart
-    return lambda a: sum((mass * (ball(loss) * ball(a - 1)).exp() for mass, loss in listed), ball(0)).log()
+        return (lambda a: ball(_on_chords(hull, a))), ball(1)
+    try:
+        listed, reveal = finite.single(finite.law_of(release))
+    except Refused:
+        return transform(release)
+    if not listed:
+        raise Refused("everything is revealed")
+    return (
+        lambda a: sum((mass * (ball(loss) * ball(a - 1)).exp() for mass, loss in listed), ball(0)).log()
+    ), 1 - reveal
 
 
 def attained(composition: Composition) -> Composition:
@@ -86,15 +95,11 @@ def _allowed(release: Release) -> Release:
     return attrs.evolve(release, node={"kind": "gdp", "mu": mu})
 
 
-def _kept(release: Release) -> Any:
-    """The mass of one release that does not reveal the world."""
-    if release.kind in ("zcdp", "rdp") or gaussian_square(release) is not None:
-        return ball(1)
-    return 1 - finite.single(finite.law_of(release))[1]
+def judge(composition: Composition, epsilon: Fraction, transform: Transform) -> Enclosure:
+    """The upper end where some release is stated by Rényi divergences; the lower one is 0.
 
-
-def judge(composition: Composition, epsilon: Fraction) -> Enclosure:
-    """The upper end where some release is stated by Rényi divergences; the lower one is 0."""
+    `transform` gives the moments of laws that are neither stated nor finite.
+    """
     stated = [release for release in composition.releases if release.kind in ("zcdp", "rdp")]
     tables = [_table(release) for release in stated if release.kind == "rdp"]
     if not all(tables):
@@ -102,25 +107,40 @@ def judge(composition: Composition, epsilon: Fraction) -> Enclosure:
     top = min((max(table) for table in tables), default=None)
     known = {1 + x for x in ORDERS} | {a for table in tables for a in table}
     orders = sorted(a for a in known if top is None or a <= top)
-    moments = [(_moment(release), release.count) for release in composition.releases]
+    moments = [(*_moment(release, transform), release.count) for release in composition.releases]
     e = ball(epsilon)
 
     def bound(a: Fraction) -> Any:
-        total = sum((count * moment(a) for moment, count in moments), ball(0))
+        total = sum((count * moment(a) for moment, _, count in moments), ball(0))
         share = ball(1 - 1 / a).log() * ball(a - 1) - ball(a).log()
         return total - ball(a - 1) * e + share
 
-    best = min(orders, key=lambda a: _or_infinite(guess(bound(a))))
+    best = _least(bound, orders)
     place = orders.index(best)  # and between the two neighbours
     low, high = orders[max(place - 1, 0)], orders[min(place + 1, len(orders) - 1)]
-    fine = [best, *(low + (high - low) * i / 200 for i in range(201))]
-    best = min(fine, key=lambda a: _or_infinite(guess(bound(a))))
+    best = _least(bound, [low + (high - low) * i / 200 for i in range(201)])
     kept = ball(1)
-    for release in composition.releases:
-        kept *= _kept(release) ** release.count
+    for _, one, count in moments:
+        kept *= one**count
     most = (bound(best).exp() + 1 - kept).min(ball(1))
     return Enclosure(ball(0), most.upper(), f"Rényi order {float(best):g}", falls=None)
 
 
-def _or_infinite(number: float) -> float:
-    return number if math.isfinite(number) else math.inf
+def _least(bound: Moment, orders: list[Fraction]) -> Fraction:
+    """The order of the least bound, by floats: it is convex in the order."""
+    known: dict[int, float] = {}
+
+    def at(place: int) -> float:
+        if place not in known:
+            found = guess(bound(orders[place]))
+            known[place] = found if math.isfinite(found) else math.inf
+        return known[place]
+
+    low, high = 0, len(orders) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if at(middle) == math.inf or at(middle) <= at(middle + 1):  # beyond what has a moment, or falling no more
+            high = middle
+        else:
+            low = middle + 1
+    return orders[min(known, key=lambda place: known[place])] if known else orders[low]

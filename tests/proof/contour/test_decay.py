@@ -58,8 +58,7 @@ def test_minorants_weigh_no_more_than_the_law(name, cells, monkeypatch):
     monkeypatch.setattr(panels, "CELLS", cells)
     with precision(128):
         law, theta = LAWS[name](), arb("0.7")
-        ends = getattr(law, "ends", [])
-        room = law.moment(theta, Budget(1e9)) - sum((p * (theta * x).exp() for p, x in ends), arb(0))
+        room = law.moment(theta, Budget(1e9)) - sum((p * (theta * x).exp() for p, x in law.points), arb(0))
         weight = sum((d * w for group in law.groups(theta) for d, w in group), arb(0))
         assert 0 < hi(weight) <= lo(room)
         assert cells < 20 or weight > room / 4, "and not idle"

@@ -6,7 +6,7 @@ Every function here returns balls that contain the truth. Floats only say where 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, TypeVar, overload
@@ -32,6 +32,27 @@ class Budget:
     def spend(self, units: float) -> None:
         self.check(units)
         self.left -= units
+
+
+Found = TypeVar("Found")
+
+
+class Memory:
+    """What was found once; whoever asks again is charged the same, so that no verdict depends on earlier questions."""
+
+    def __init__(self) -> None:
+        self._found: dict[Hashable, tuple[Any, float]] = {}
+
+    def get(self, key: Hashable, budget: Budget, make: Callable[[], Found]) -> Found:
+        if key in self._found:
+            found, cost = self._found[key]
+            budget.spend(cost)
+        else:
+            before = budget.left
+            found = make()
+            self._found[key] = found, before - budget.left
+        result: Found = found
+        return result
 
 
 @contextmanager
@@ -62,6 +83,11 @@ def hi(x: arb) -> arb:
 
 def lo(x: arb) -> arb:
     return arb(x).lower()
+
+
+def exactly(x: arb) -> tuple[Hashable, ...]:
+    """What tells a ball from every other."""
+    return (*x.mid().man_exp(), *x.rad().man_exp()) if x.is_finite() else (str(x),)
 
 
 def near(x: arb) -> float:

@@ -6,16 +6,18 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
-from flint import arb
+from flint import arb, ctx
 
-from quiltwork.proof.contour.balls import Budget, Undecided, between, fraction, hi, lo, met, near, precision, total
+from quiltwork.proof.fields import Refused
+from quiltwork.proof.contour.balls import Budget, Undecided, between, exact, fraction, hi, lo, met, near, precision, total
 from quiltwork.proof.contour.cut import cut
 from quiltwork.proof.contour.gaussians import MovedGaussians
 from quiltwork.proof.contour.lattice import lattice, shared_lattice
 from quiltwork.proof.contour.law import Exponential, Finite, Gaussian, Laplace, Law, Mixture
-from quiltwork.proof.contour.line import Parts, line, rough, steer
+from quiltwork.proof.contour.line import Line, Parts, log_moment, rough, scale, steer
 from quiltwork.proof.contour.nodes import law_of, two_sided
 from quiltwork.proof.contour.powers import powers
 from quiltwork.proof.contour.random_allocation.mean import one_epoch
@@ -23,60 +25,158 @@ from quiltwork.proof.contour.ranges import best_top, likely_top
 from quiltwork.proof.contour.single import one_release
 
 BITS = 128
+COARSE = ((64, 1e-4), (96, 1e-7))  # bits for coarse accuracies: fewer nodes, and shorter products
 MORE_BITS = 1000
 ATOMS = 400  # multisets of finite parts beside a power of Laplace noise
+MAX_POINTS = 6_000  # sums of points that are listed
+LINE, APART = 0.6, 0.2  # of the work that is left, before smoothing
+POINT = 60  # products of balls that one of them is counted as
 POWER = 250
+MOMENT = 1e6  # products of balls for one moment
 UNDECIDED = (Undecided, OverflowError, ZeroDivisionError, ValueError, KeyError, TypeError)
 Described = Sequence[tuple[dict[str, Any], int]]
 
 
-def divergence(parts: Described, reveal: Any, epsilon: arb, accuracy: float, work: float) -> arb | None:
-    """A ball that contains D(epsilon) = sup_E P(E) - e^epsilon Q(E) of the composition, or None.
+class Composed:
+    """A composition in one direction, by one bound of each release that is known between two pairs only."""
+
+    def __init__(self, parts: Described, upper: bool) -> None:
+        self.parts, self.upper = list(parts), upper
+        self._laws: dict[int, list[tuple[Law, int]]] = {}
+        self._lines: dict[tuple[int, float | None, bool], Line] = {}
+        self._points: dict[int, list[tuple[arb, arb]]] = {}
+
+    def laws(self) -> list[tuple[Law, int]]:
+        """The laws with as many bits as are asked for now; all Gaussians are one."""
+        if ctx.prec not in self._laws:
+            self._laws[ctx.prec] = _gathered([(_law(law, self.upper), count) for law, count in self.parts])
+        return self._laws[ctx.prec]
+
+    def line(self, smoothing: float | None = None, apart: bool = False) -> Line:
+        """The sums along lines of all that is asked about it."""
+        key = ctx.prec, smoothing, apart
+        if key not in self._lines:
+            self._lines[key] = Line(self.laws(), smoothing, apart)
+        return self._lines[key]
+
+    def points(self) -> list[tuple[arb, arb]]:
+        """Masses and losses of all releases on their points."""
+        if ctx.prec not in self._points:
+            laws = self.laws()
+            if math.prod(math.comb(count + len(law.points) - 1, count) for law, count in laws) > MAX_POINTS:
+                raise Undecided("too many sums of points")
+            found = [(arb(1), arb(0))]
+            for law, count in laws:
+                listed = multisets(law.points, count)
+                found = [(p * m, x + y) for p, x in found for m, y in listed]
+            self._points[ctx.prec] = found
+        return self._points[ctx.prec]
+
+    def at(self, eps: arb, accuracy: float, budget: Budget) -> arb:
+        """A ball of the divergence at eps."""
+        with precision(next((bits for bits, least in COARSE if accuracy >= least), BITS)):
+            if _allocated_once(self.parts):
+                return _allocated(self.parts[0][0], eps)
+            laws = self.laws()
+            if not laws:
+                ball = 1 - eps.exp()
+                return between(lo(ball) if lo(ball) > 0 else arb(0), hi(ball) if hi(ball) > 0 else arb(0))
+            keep = total([count * (-law.reveal).log1p() for law, count in laws])
+            tops = [count * law.largest for law, count in laws if law.largest is not None]
+            beyond = len(tops) == len(laws) and bool(eps >= total(tops))  # no finite loss is larger
+            result = (arb(0) if beyond else _compose(self, eps, accuracy, budget)) - keep.expm1()
+            return between(lo(result) if lo(result) > 0 else arb(0), lo(hi(result).min(arb(1))))
+
+
+@lru_cache(maxsize=24)
+def _composed(described: str, upper: bool) -> Composed:
+    return Composed(json.loads(described), upper)
+
+
+class Question:
+    """The divergence of a composition at one epsilon, side by side with all that was asked about it before.
 
     parts: (law, count), law = {"loss": JSON of one release, "direction": "remove" or "add"}; for losses that are known
-    between two pairs only, "bound": "upper" or "lower" asks for one of them, else the ball holds both.
-    accuracy: the relative width aimed at. work: products of balls allowed; no clock is read.
+    between two pairs only, "bound": "upper" or "lower" asks for one of them.
+    work: products of balls allowed for all of it; no clock is read.
     """
+
+    def __init__(self, parts: Described, epsilon: arb, work: float) -> None:
+        self.eps, self.budget, self._parts = epsilon, Budget(work), _merged(parts)
+        one = self._parts[0][0]["loss"]["kind"] if [count for _, count in self._parts] == [1] else None
+        two = any(two_sided(law["loss"]) and "bound" not in law for law, _ in self._parts)
+        # attained by one release; the pair above bounded range
+        exact = one == "random_allocation" or (one in ("fixed_size", "exponential") and bool(epsilon >= 0))
+        self.sides = (True, False) if two and not exact else (one != "fixed_size",)
+
+    def ball(self, upper: bool, accuracy: float) -> arb | None:
+        """A ball of the bound from above, or from below, of about this relative width; None where there is none."""
+        with precision(BITS):
+            try:
+                found = [
+                    _composed(json.dumps(parts, sort_keys=True, default=str), upper).at(self.eps, accuracy, self.budget)
+                    for parts in ([self._parts] if upper else _chosen(self._parts, self.eps))
+                ]
+                return max(found, key=lambda ball: near(lo(ball)))
+            except UNDECIDED:
+                return None
+
+
+class Moments:
+    """Moments of one release, of what is above it where it is known between two pairs only."""
+
+    def __init__(self, described: dict[str, Any]) -> None:
+        with precision(BITS):
+            try:
+                self._law = _law(described, True)
+            except UNDECIDED as reason:
+                raise Refused(f"no moments: {reason}") from None
+            self.kept = 1 - self._law.reveal
+
+    def log(self, t: Fraction) -> arb:
+        """log E e^(tL) of finite losses."""
+        with precision(BITS):
+            try:
+                return self._law.moment(exact(t), Budget(MOMENT)).log()
+            except UNDECIDED:
+                return arb("inf")
+
+
+def divergence(parts: Described, reveal: Any, epsilon: arb, accuracy: float, work: float) -> arb | None:
+    """A ball that contains D(epsilon) = sup_E P(E) - e^epsilon Q(E) of the composition, or None."""
     if reveal != 0:
         return None
-    with precision(BITS):
-        try:
-            merged = _merged(parts)
-            if len(merged) == 1 and merged[0][1] == 1 and merged[0][0]["loss"]["kind"] == "random_allocation":
-                return _allocated(merged[0][0]["loss"], merged[0][0]["direction"] == "remove", epsilon)
-            if all("bound" in law or not two_sided(law["loss"]) for law, _ in merged):
-                return _bounded(merged, True, epsilon, accuracy, work)
-            if sum(count for _, count in merged) == 1 and epsilon >= 0:
-                kind = merged[0][0]["loss"]["kind"]
-                if kind in ("fixed_size", "exponential"):  # attained by one release
-                    return _bounded(merged, kind == "exponential", epsilon, accuracy, work)
-            low = _or_none(lambda: _bounded(_chosen(merged, epsilon), False, epsilon, accuracy, work))
-            high = _or_none(lambda: _bounded(merged, True, epsilon, accuracy, work))
-            if low is None and high is None:
-                return None
-            return _sides(arb(0) if low is None else low, arb(1) if high is None else high)
-        except UNDECIDED:
-            return None
-
-
-def _or_none(bound: Callable[[], arb]) -> arb | None:
-    """One of the two sides where it is found: the other end is judged without it."""
     try:
-        return bound()
+        question = Question(parts, epsilon, work)
     except UNDECIDED:
         return None
+    found = {upper: question.ball(upper, accuracy) for upper in question.sides}
+    if all(ball is None for ball in found.values()):
+        return None
+    if len(found) == 1:
+        return found.popitem()[1]
+    low, high = found[False], found[True]
+    return _sides(arb(0) if low is None else low, arb(1) if high is None else high)
 
 
-def _sides(low: arb, high: arb) -> arb:
+def _sides(low: arb, high: arb) -> arb | None:
     """From the lower end of one law to the upper end of another that is above it."""
     if lo(low) > hi(high):
-        raise Undecided("two laws contradict each other, please report it")
+        return None
     return between(low, high)
 
 
-def _allocated(node: dict[str, Any], removed: bool, epsilon: arb) -> arb:
+def _allocated_once(parts: Described) -> bool:
+    """One epoch of random allocation, which is known without bounds."""
+    if len(parts) != 1:
+        return False
+    law, count = parts[0]
+    return count == 1 and law["loss"]["kind"] == "random_allocation"
+
+
+def _allocated(law: dict[str, Any], epsilon: arb) -> arb:
     """One epoch: the law of a mean, not of a sum."""
-    base = node["base"]
+    node, base = law["loss"], law["loss"]["base"]
     if base["kind"] not in ("gaussian", "gdp"):
         raise Undecided("random allocation of " + base["kind"])
     move = (
@@ -84,7 +184,7 @@ def _allocated(node: dict[str, Any], removed: bool, epsilon: arb) -> arb:
         if base["kind"] == "gdp"
         else fraction(base.get("sensitivity", 1)) / fraction(base["sigma"])
     )
-    return one_epoch(move, int(node["steps"]), removed, epsilon)
+    return one_epoch(move, int(node["steps"]), law["direction"] == "remove", epsilon)
 
 
 def _merged(parts: Described) -> list[tuple[dict[str, Any], int]]:
@@ -98,12 +198,16 @@ def _merged(parts: Described) -> list[tuple[dict[str, Any], int]]:
     return [(law, count) for law, count in found.values() if count > 0]
 
 
-def _chosen(parts: list[tuple[dict[str, Any], int]], eps: arb) -> list[tuple[dict[str, Any], int]]:
-    """Mechanisms of bounded range with the two outcomes that cost most, so far as floats know."""
+def _chosen(parts: Described, eps: arb) -> list[Described]:
+    """Mechanisms of bounded range with two outcomes: those that likely cost most, and those that cost alike."""
+    stated = [law["loss"] for law, _ in parts if law["loss"]["kind"] == "exponential"]
+    if not any(fraction(loss["epsilon"]) for loss in stated):
+        return [parts]
+    likely: Described = parts
     for place, (law, count) in enumerate(parts):
         if law["loss"]["kind"] == "exponential" and fraction(law["loss"]["epsilon"]):
-            parts = _with_top(parts, place, law, count, near(eps))
-    return parts
+            likely = _with_top(likely, place, law, count, near(eps))
+    return [likely, parts]
 
 
 def _with_top(
@@ -119,21 +223,6 @@ def _with_top(
 
     stated = fraction(law["loss"]["epsilon"])
     return taken(best_top(stated, count, at) if len(parts) == 1 else likely_top(stated, height))
-
-
-def _bounded(parts: Described, upper: bool, eps: arb, accuracy: float, work: float) -> arb:
-    def made() -> list[tuple[Law, int]]:
-        """The laws with as many bits as are asked for now."""
-        return [(_law(law, upper), count) for law, count in parts]
-
-    laws = made()
-    if not laws:
-        ball = 1 - eps.exp()
-        return between(lo(ball) if lo(ball) > 0 else arb(0), hi(ball) if hi(ball) > 0 else arb(0))
-    keep = total([count * (-law.reveal).log1p() for law, count in laws])
-    value = _compose(laws, made, parts, eps, accuracy, work)
-    result = value - keep.expm1()
-    return between(lo(result) if lo(result) > 0 else arb(0), lo(hi(result).min(arb(1))))
 
 
 def _law(law: dict[str, Any], upper: bool) -> Law:
@@ -154,35 +243,34 @@ def _gathered(parts: Parts) -> list[tuple[Law, int]]:
     return [*others, (one, 1)]
 
 
-def _compose(
-    laws: list[tuple[Law, int]], made: Callable[[], Parts], parts: Described, eps: arb, accuracy: float, work: float
-) -> arb:
+def _compose(one: Composed, eps: arb, accuracy: float, budget: Budget) -> arb:
     """The methods in order; balls are intersected, the first that is narrow enough ends the search."""
-    gathered = _gathered(laws)
-    methods: list[Callable[[Budget], arb]] = []
-    if len(gathered) == 1 and gathered[0][1] == 1:
-        law = gathered[0][0]
+    laws = one.laws()
+    methods: list[Callable[[], arb]] = []
+    if len(laws) == 1 and laws[0][1] == 1:
+        law = laws[0][0]
         if isinstance(law, MovedGaussians):
-            methods.append(lambda _: one_release(law, eps))
-        if isinstance(law, Mixture) and all(isinstance(one, MovedGaussians) for _, one in law.parts):
-            methods.append(lambda _: _seen(law, eps))
+            methods.append(lambda: one_release(law, eps))
+        if isinstance(law, Mixture) and all(isinstance(part, MovedGaussians) for _, part in law.parts):
+            methods.append(lambda: _seen(law, eps))
         if isinstance(law, Gaussian):
             mu = law.variance.sqrt()
-            methods.append(lambda _: one_release(MovedGaussians([(arb(1), mu)], [(arb(1), arb(0))]), eps))
-    if shared_lattice(gathered) is not None:
-        methods.append(lambda budget: lattice(gathered, eps, accuracy, budget))
+            methods.append(lambda: one_release(MovedGaussians([(arb(1), mu)], [(arb(1), arb(0))]), eps))
+    if shared_lattice(laws) is not None:
+        methods.append(lambda: lattice(laws, eps, accuracy, budget))
     if _has_power(laws):
-        methods.append(lambda budget: _with_power(laws, parts, eps, accuracy, budget))
-    if not all(isinstance(law, Finite) for law, _ in gathered):
-        methods.append(lambda budget: line(gathered, eps, accuracy, budget))
-    if all(isinstance(law, MovedGaussians) and law.v.trivial for law, _ in gathered) and len(gathered) == 1:
-        methods.append(lambda budget: _cut(gathered, made, eps, accuracy, budget))
-    methods.append(lambda budget: _smoothed(gathered, eps, accuracy, budget))
+        methods.append(lambda: _with_power(one, eps, accuracy, budget))
+    if not all(law.finite for law, _ in laws):
+        methods.append(lambda: _with_share(budget, LINE, lambda part: one.line().at(eps, accuracy, part)))
+        if all(law.points for law, _ in laws):
+            methods.append(lambda: _with_share(budget, APART, lambda part: _apart(one, eps, accuracy, part)))
+    if len(laws) == 1 and isinstance(laws[0][0], MovedGaussians):
+        methods.append(lambda: _cut(one, eps, accuracy, budget))
+    methods.append(lambda: _smoothed(one, eps, accuracy, budget))
     best: arb | None = None
-    budget = Budget(work)  # of all methods together
     for method in methods:
         try:
-            found = method(budget)
+            found = method()
         except (Undecided, OverflowError, ZeroDivisionError, ValueError):
             continue
         if not found.is_finite():
@@ -195,17 +283,45 @@ def _compose(
     return best
 
 
+def _with_share(budget: Budget, share: float, method: Callable[[Budget], arb]) -> arb:
+    """A method that leaves work for those after it."""
+    part = Budget(share * budget.left)
+    try:
+        return method(part)
+    finally:
+        budget.left -= share * budget.left - part.left
+
+
+def _apart(one: Composed, eps: arb, accuracy: float, budget: Budget) -> arb:
+    """What is on points only as it is listed, everything else by the line."""
+    points = one.points()
+    budget.spend(POINT * len(points))
+    try:
+        result = one.line(apart=True).at(eps, accuracy, budget)
+    except Undecided:  # at least what is on points; and Chernoff's bound
+        theta = arb(steer(one.laws(), near(eps)).theta)
+        peak = theta * (theta / (1 + theta)).log() - (1 + theta).log()
+        result = arb(0).union(hi((log_moment(one.laws(), theta, budget) - theta * eps + peak).exp()))
+    for mass, loss in points:
+        gap = eps - loss
+        if gap < 0:
+            result = result - mass * gap.expm1()
+        elif not gap >= 0:
+            result = result + arb(0).union(hi(-mass * lo(gap).expm1()))
+    return result
+
+
 def _seen(law: Mixture, eps: arb) -> arb:
     """One release of which it is seen which of several it is."""
     return total([w * one_release(one, eps) for w, one in law.parts if isinstance(one, MovedGaussians)])
 
 
-def _cut(parts: Parts, made: Callable[[], Parts], eps: arb, accuracy: float, budget: Budget) -> arb:
+def _cut(one: Composed, eps: arb, accuracy: float, budget: Budget) -> arb:
     """Jumps are a difference of two near 1: as many more bits as D is small."""
-    at = steer(parts, near(eps))
-    small = at.theta * near(eps) - rough(parts, at.theta)
+    at = steer(one.laws(), near(eps))
+    small = at.theta * near(eps) - rough(one.laws(), at.theta)
     with precision(BITS + min(max(math.ceil(small / math.log(2)), 0), MORE_BITS)):
-        law, count = made()[0]
+        law, count = one.laws()[0]
         if not isinstance(law, MovedGaussians):
             raise Undecided("no cut")
         return cut(law, count, eps, accuracy, budget)
@@ -218,23 +334,22 @@ def _has_power(laws: Parts) -> bool:
         return False
     if max(count for law, count in laws if isinstance(law, (Laplace, Exponential))) > POWER:
         return False
-    return math.prod(math.comb(count + len(law.atoms or ()) - 1, count) for law, count in rest) <= ATOMS
+    return math.prod(math.comb(count + len(law.points) - 1, count) for law, count in rest) <= ATOMS
 
 
-def _with_power(laws: Parts, parts: Described, eps: arb, accuracy: float, budget: Budget) -> arb:
+def _with_power(one: Composed, eps: arb, accuracy: float, budget: Budget) -> arb:
     """Sum over the losses of the finite parts of the power's divergence at what is left of epsilon."""
     atoms = [(arb(1), arb(0))]
-    for law, count in laws:
+    for law, count in one.laws():
         if isinstance(law, Finite):
-            listed = _multisets(law.atoms or [], count)
+            listed = multisets(law.points, count)
             atoms = [(p * m, x + y) for p, x in atoms for m, y in listed]
-    (law, count), described = next(
-        (part, node) for part, (node, _) in zip(laws, parts, strict=True) if isinstance(part[0], (Laplace, Exponential))
-    )
-    if not isinstance(law, (Laplace, Exponential)):
+    power, count = next(part for part in one.laws() if isinstance(part[0], (Laplace, Exponential)))
+    if not isinstance(power, (Laplace, Exponential)):
         raise Undecided("no power")
-    make, node = type(law), described["loss"]
-    return total([p * powers(make, _top(node), count, eps - x, accuracy, budget) for p, x in atoms])
+    kind = "laplace" if isinstance(power, Laplace) else "exponential"
+    node = next((law["loss"] for law, _ in one.parts if law["loss"]["kind"] == kind), {"kind": "none"})
+    return total([p * powers(type(power), _top(node), count, eps - x, accuracy, budget) for p, x in atoms])
 
 
 def _top(node: dict[str, Any]) -> Any:
@@ -245,7 +360,7 @@ def _top(node: dict[str, Any]) -> Any:
     raise Undecided("no power")
 
 
-def _multisets(atoms: list[tuple[arb, arb]], count: int) -> list[tuple[arb, arb]]:
+def multisets(atoms: list[tuple[arb, arb]], count: int) -> list[tuple[arb, arb]]:
     """Masses and losses of `count` copies."""
 
     def walk(place: int, left: int) -> list[tuple[arb, arb]]:
@@ -261,13 +376,13 @@ def _multisets(atoms: list[tuple[arb, arb]], count: int) -> list[tuple[arb, arb]
     return walk(0, count)
 
 
-def _smoothed(parts: Parts, eps: arb, accuracy: float, budget: Budget) -> arb:
+def _smoothed(one: Composed, eps: arb, accuracy: float, budget: Budget) -> arb:
     """One more small Gaussian; larger until the work suffices. A wide ball is better than none."""
-    at = steer(parts, near(eps))
-    mu = math.sqrt(0.4 * accuracy / (at.theta + 1) ** 2)
+    at = steer(one.laws(), near(eps))
+    mu = scale(math.sqrt(0.4 * accuracy) / (at.theta + 1), 1)
     while mu < 0.3:
         try:
-            return line(parts, eps, accuracy, budget, smoothing=mu)
+            return one.line(mu).at(eps, accuracy, budget)
         except Undecided:
             mu *= 2
     raise Undecided("smoothing")

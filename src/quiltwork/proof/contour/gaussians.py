@@ -94,8 +94,6 @@ class MovedGaussians(Law):
             self.smallest = self.w.still.log()
         if self.w.trivial and self.v.still > 0:
             self.largest = -self.v.still.log()
-        self._decays: dict[str, Decay] = {}
-        self._moments: dict[str, arb] = {}
         self._plans: dict[tuple[float, float, int], Plan] = {}
 
     # steering
@@ -241,12 +239,9 @@ class MovedGaussians(Law):
         beyond = (self._left_tail(t, step * first) + self._right_tail(t, step * last)) * (-size).exp()
         return weights, losses, hi(strip + beyond), size
 
-    def moment(self, t: arb, budget: Budget) -> arb:
-        key = f"{ctx.prec} {t.str(40)}"
-        if key not in self._moments:
-            weights, _, error, size = self.table(t, arb(0), budget)
-            self._moments[key] = (total(weights) + arb(0, error)) * size.exp()
-        return self._moments[key]
+    def _moment(self, t: arb, budget: Budget) -> arb:
+        weights, _, error, size = self.table(t, arb(0), budget)
+        return (total(weights) + arb(0, error)) * size.exp()
 
     def spectrum(self, theta: arb, step: arb, count: int, budget: Budget) -> tuple[arb, list[acb]]:
         weights, losses, error, size = self.table(theta, hi(step * count), budget, count)
@@ -258,10 +253,7 @@ class MovedGaussians(Law):
         return at * size.exp(), [acb(1), *found[1:]]
 
     def decay(self, theta: arb, budget: Budget) -> Decay:
-        key = f"{ctx.prec} {theta.str(40)}"
-        if key not in self._decays:
-            self._decays[key] = LayerCake([self._cells(theta, budget)]).above
-        return self._decays[key]
+        return LayerCake([self._cells(theta, budget)]).above
 
     def _cells(self, theta: arb, budget: Budget) -> list[tuple[arb, arb]]:
         """Lower ends of the tilted density of the loss, and of its cells."""

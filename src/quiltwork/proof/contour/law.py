@@ -1,7 +1,8 @@
 """Laws of the loss of one release under P, as the contour needs them: transforms in balls, decay, range.
 
 M(z) = E_P[e^{zL}]. `spectrum` gives M(theta) and M(theta + iu)/M(theta) on u = 0, step, 2 step, ...; `decay` a bound of
-|M(theta + iu)|/M(theta) for every u >= U; `rough` a float of log M that only steers.
+|M(theta + iu)|/M(theta) for every u >= U, `scattered` one of what is left without the `points`, which need not decay;
+`rough` a float of log M that only steers.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
-from flint import acb, arb
+from flint import acb, arb, ctx
 
-from quiltwork.proof.contour.balls import Budget, Undecided, exact, hi, near, total, waves
+from quiltwork.proof.contour.balls import Budget, Memory, Undecided, exact, exactly, hi, near, total, waves
 
 Decay = Callable[[arb], arb]
 
@@ -25,11 +27,19 @@ class Law:
     vanish: arb = arb(0)  # Q(L = -inf)
     smallest: arb | None = None
     largest: arb | None = None
-    atoms: list[tuple[arb, arb]] | None = None
+    points: Sequence[tuple[arb, arb]] = ()  # mass and loss of what has mass
+    finite = False  # nothing but points
     steps: tuple[Fraction, Fraction] | None = None  # L lies on offset + step Z, both as typed
 
     def moment(self, t: arb, budget: Budget) -> arb:
         """M(t) for real t >= 0."""
+        return self._moments.get((ctx.prec, *exactly(t)), budget, lambda: self._moment(t, budget))
+
+    @cached_property
+    def _moments(self) -> Memory:
+        return Memory()
+
+    def _moment(self, t: arb, budget: Budget) -> arb:
         raise NotImplementedError
 
     def spectrum(self, theta: arb, step: arb, count: int, budget: Budget) -> tuple[arb, list[acb]]:
@@ -38,6 +48,14 @@ class Law:
     def decay(self, theta: arb, budget: Budget) -> Decay:
         """No bound below 1 is known of an atomic law."""
         return lambda _: arb(1)
+
+    def scattered(self, theta: arb, budget: Budget) -> Decay:
+        """The same for what is on no point."""
+        if self.finite:
+            return lambda _: arb(0)
+        if self.points:
+            raise Undecided("points that are not told apart")
+        return self.decay(theta, budget)
 
     def rough(self, t: float) -> float:
         raise NotImplementedError
@@ -49,7 +67,7 @@ class Explicit(Law):
     def transform(self, z: acb) -> acb:
         raise NotImplementedError
 
-    def moment(self, t: arb, budget: Budget) -> arb:
+    def _moment(self, t: arb, budget: Budget) -> arb:
         budget.spend(1)
         return self.transform(acb(t)).real
 
@@ -83,6 +101,7 @@ class Laplace(Explicit):
 
     def __init__(self, top: arb) -> None:
         self.top, self.largest, self.smallest = top, top, -top
+        self.points = [(arb(1) / 2, top), ((-top).exp() / 2, -top)]
 
     def transform(self, z: acb) -> acb:
         e, h = self.top, z + arb(1) / 2
@@ -90,10 +109,15 @@ class Laplace(Explicit):
         return ((z * e).exp() + (-(z + 1) * e).exp()) / 2 + acb(-e / 2).exp() * between / 4
 
     def decay(self, theta: arb, budget: Budget) -> Decay:
-        e, at = self.top, self.moment(theta, budget)
-        atoms = ((theta * e).exp() + (-(theta + 1) * e).exp()) / 2
+        rest = self.scattered(theta, budget)
+        atoms = total([p * (theta * x).exp() for p, x in self.points]) / self.moment(theta, budget)
+        return lambda u: hi(atoms + rest(u)).min(arb(1))
+
+    def scattered(self, theta: arb, budget: Budget) -> Decay:
+        e = self.top
         density = (-e / 2).exp() * ((theta + arb(1) / 2) * e).cosh() / 2  # integrated once: (2 cosh)/(4 |h|)
-        return lambda u: hi((atoms + density / u) / at).min(arb(1))
+        most = density / self.moment(theta, budget)
+        return lambda u: hi(most / u).min(arb(1))
 
     def rough(self, t: float) -> float:
         e, h = near(self.top), t + 0.5
@@ -120,19 +144,21 @@ class Exponential(Explicit):
 class Finite(Law):
     """Finitely many losses; `losses` as typed where they are known so."""
 
+    finite = True
+
     def __init__(self, pairs: Sequence[tuple[arb, arb]], stated: Sequence[Fraction | None] | None = None) -> None:
         stated = list(stated) if stated is not None else [None] * len(pairs)
         self.pairs, self.stated = list(pairs), stated
         self.reveal = total([p for p, q in pairs if q.is_zero()])
         self.vanish = total([q for p, q in pairs if p.is_zero()])
         kept = [(p, q, s) for (p, q), s in zip(pairs, stated, strict=True) if not q.is_zero() and not p.is_zero()]
-        self.atoms = [(p, exact(s) if s is not None else (p / q).log()) for p, q, s in kept]
-        if not self.atoms:
+        self.points = [(p, exact(s) if s is not None else (p / q).log()) for p, q, s in kept]
+        if not self.points:
             raise Undecided("no outcome is shared by both laws")
-        self.largest = max((hi(x) for _, x in self.atoms), key=float)
-        self.smallest = -max((hi(-x) for _, x in self.atoms), key=float)
-        self._masses = np.array([near(p) for p, _ in self.atoms])
-        self._losses = np.array([near(x) for _, x in self.atoms])
+        self.largest = max((hi(x) for _, x in self.points), key=float)
+        self.smallest = -max((hi(-x) for _, x in self.points), key=float)
+        self._masses = np.array([near(p) for p, _ in self.points])
+        self._losses = np.array([near(x) for _, x in self.points])
         known = [s for _, _, s in kept]
         if all(s is not None for s in known):
             values = [s for s in known if s is not None]
@@ -146,15 +172,14 @@ class Finite(Law):
         """With chance `rate` the first law, else the second, against the second."""
         return Finite([((1 - rate) * q + rate * p, q) for p, q in self.pairs])
 
-    def moment(self, t: arb, budget: Budget) -> arb:
-        budget.spend(len(self.atoms or ()))
-        return total([p * (t * x).exp() for p, x in self.atoms or ()])
+    def _moment(self, t: arb, budget: Budget) -> arb:
+        budget.spend(len(self.points))
+        return total([p * (t * x).exp() for p, x in self.points])
 
     def spectrum(self, theta: arb, step: arb, count: int, budget: Budget) -> tuple[arb, list[acb]]:
         at = self.moment(theta, budget)
-        atoms = self.atoms or []
-        weights = [p * (theta * x).exp() / at for p, x in atoms]
-        return at, waves(weights, [x for _, x in atoms], step, count, budget)
+        weights = [p * (theta * x).exp() / at for p, x in self.points]
+        return at, waves(weights, [x for _, x in self.points], step, count, budget)
 
     def rough(self, t: float) -> float:
         exponents = t * self._losses
@@ -209,10 +234,10 @@ class Mixture(Law):
             self.largest = max((hi(law.largest) for _, law in parts if law.largest is not None), key=float)
         if all(law.smallest is not None for _, law in parts):
             self.smallest = -max((hi(-law.smallest) for _, law in parts if law.smallest is not None), key=float)
-        if all(law.atoms is not None for _, law in parts):
-            self.atoms = [(w * p, x) for w, law in parts for p, x in law.atoms or ()]
+        self.points = [(w * p, x) for w, law in parts for p, x in law.points]
+        self.finite = all(law.finite for _, law in parts)
 
-    def moment(self, t: arb, budget: Budget) -> arb:
+    def _moment(self, t: arb, budget: Budget) -> arb:
         return total([w * law.moment(t, budget) for w, law in self.parts])
 
     def spectrum(self, theta: arb, step: arb, count: int, budget: Budget) -> tuple[arb, list[acb]]:
@@ -228,6 +253,11 @@ class Mixture(Law):
         found = [(w * law.moment(theta, budget), law.decay(theta, budget)) for w, law in self.parts]
         at = total([m for m, _ in found])
         return lambda u: hi(total([m * bound(u) for m, bound in found]) / at).min(arb(1))
+
+    def scattered(self, theta: arb, budget: Budget) -> Decay:
+        found = [(w * law.moment(theta, budget), law.scattered(theta, budget)) for w, law in self.parts]
+        at = self.moment(theta, budget)
+        return lambda u: hi(total([m * bound(u) for m, bound in found]) / at)
 
     def rough(self, t: float) -> float:
         logs = np.array([math.log(max(near(w), 1e-300)) + law.rough(t) for w, law in self.parts])
