@@ -42,19 +42,26 @@ class Spot:
 class MovedNoisePair(MovedRatio, Pair):
     """Mixtures p and q of one noise at the same places; the likelihood ratio rises with the output."""
 
-    def __init__(self, noise: Noise, places: FloatArray, p: FloatArray, q: FloatArray, gaps: FloatArray) -> None:
-        super().__init__(noise, places, p, q, gaps)
+    def __init__(
+        self,
+        noise: Noise,
+        places: FloatArray,
+        p: FloatArray,
+        q: FloatArray,
+        gaps: FloatArray,
+        reading: float = 0.0,
+    ) -> None:
+        super().__init__(noise, places, p, q, gaps, reading)
         self._ends = float(places[0]) - noise.reach, float(places[-1]) + noise.reach
         if noise.bounded:
             (low, high), wrong = self.loss(np.array(self._ends))
             self.low, self.high = float(low - wrong[0]), float(high + wrong[1])  # outward: there are atoms
             self._rounding = 2.0 * float(wrong.max())
         else:
-            low, high = self.far_ends()
-            self.low, self.high = low - 8 * UNIT * abs(low), high + 8 * UNIT * abs(high)
+            low, high = self.low, self.high = self.far_ends()
             # moments are jointly convex in both laws: no pair of moves is farther apart
             self.tail_mu = float(places[-1] - places[0]) * (1 + 4 * UNIT)
-            self._rounding = 16 * UNIT * max((abs(end) for end in (low, high) if math.isfinite(end)), default=0.0)
+            self._rounding = 2 * max(map(self._end_room, (low, high)))
         self._table = np.linspace(*self._ends, TABLE)
         self._losses = np.maximum.accumulate(self.loss(self._table)[0])
 
@@ -289,4 +296,5 @@ class MovedNoisePair(MovedRatio, Pair):
 
     def swapped(self) -> Pair:
         """The line read from the other end."""
-        return MovedNoisePair(self.noise, -self.places[::-1], self.q[::-1], self.p[::-1], -self.gaps[::-1])
+        places, gaps = -self.places[::-1], -self.gaps[::-1]
+        return MovedNoisePair(self.noise, places, self.q[::-1], self.p[::-1], gaps, self.reading)

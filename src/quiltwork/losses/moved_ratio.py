@@ -110,16 +110,33 @@ def _end(p: float, q: float, gap: float) -> float:
 class MovedRatio:
     """Mixtures p and q of one noise at the same places; the likelihood ratio rises with the output."""
 
-    def __init__(self, noise: Noise, places: FloatArray, p: FloatArray, q: FloatArray, gaps: FloatArray) -> None:
-        """`gaps` are p - q, known to a few roundings also where p and q are nearly alike."""
+    def __init__(
+        self,
+        noise: Noise,
+        places: FloatArray,
+        p: FloatArray,
+        q: FloatArray,
+        gaps: FloatArray,
+        reading: float = 0.0,
+    ) -> None:
+        """`gaps` are p - q, known to a few roundings also where p and q are nearly alike.
+
+        `reading` is how many more roundings a weight may be off, by how the numbers behind it are read.
+        """
         self.noise, self.places, self.p, self.q, self.gaps = noise, places, p, q, gaps
         self._c, self._p, self._q, self._g = (v[:, None] for v in (places, p, q, gaps))
-        self._terms = 4.0 + places.size  # roundings of a sum over all components
+        self.reading = reading
+        self._terms = 4.0 + places.size + reading  # roundings of a sum over all components
 
     def far_ends(self) -> tuple[float, float]:
-        """The losses far out under Gaussian noise; weights that underflowed are not known to be 0."""
+        """The losses far out under Gaussian noise, outward; weights that underflowed are not known to be 0."""
         low = _end(self.p[0], self.q[0], self.gaps[0]) if self.p[0] > 0 else -math.inf
-        return low, _end(self.p[-1], self.q[-1], self.gaps[-1]) if self.q[-1] > 0 else math.inf
+        high = _end(self.p[-1], self.q[-1], self.gaps[-1]) if self.q[-1] > 0 else math.inf
+        return low - self._end_room(low), high + self._end_room(high)
+
+    def _end_room(self, end: float) -> float:
+        """Rounding of a loss far out, and what two weights may be off."""
+        return UNIT * (8 * abs(end) + 2 * self.reading) if math.isfinite(end) else 0.0
 
     def loss(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """L at each x and a bound on its rounding."""

@@ -421,8 +421,9 @@ class Divergence(Inquiry):
 
     def edges(self, parts: Sequence[Part], side: str) -> tuple[FloatArray, FloatArray, Flags]:
         epsilon = self.values
-        lower = np.where(epsilon == -np.inf, 1.0, np.maximum(-np.expm1(np.minimum(epsilon, 0.0)), 0.0))
-        upper, infinite = lower.copy(), epsilon == np.inf
+        plain = np.maximum(-np.expm1(np.minimum(epsilon, 0.0)), 0.0)
+        room, infinite = np.where(np.isfinite(epsilon), 4 * UNIT, 0.0), epsilon == np.inf
+        lower, upper = plain * (1 - room), np.minimum(plain * (1 + room), 1.0)
         if parts and infinite.any():
             lower[infinite] = max(Known.of(pairs).reveal[0] for pairs in sides(parts, side, optimistic=True))
             upper[infinite] = max(Known.of(pairs).reveal[1] for pairs in sides(parts, side))

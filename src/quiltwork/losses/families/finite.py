@@ -16,7 +16,7 @@ from quiltwork.losses.family import NUMBERS, Family, parameter
 from quiltwork.losses.transforms.transform import TERM_ULPS, Nodes, NodeTransform, Transform, mixed_loss
 from quiltwork.numbers.laws import doubles, probabilities
 from quiltwork.numbers.rounding import UNIT
-from quiltwork.numbers.stated import typed
+from quiltwork.numbers.stated import Stated, typed
 
 BLOCK = 1 << 20
 
@@ -136,6 +136,7 @@ class FinitePair(Pair):
     def subsampled(self, rate: float) -> FinitePair:
         """(1-q) Q0 + q P0 against Q0; what P0 never shows keeps Q0's mass at the least possible loss log(1-q)."""
         mapped = mixed_loss(self.losses, rate)
+        reading = self._reading(mapped, rate)
         p, q, log_p = (1 - rate) * self.q + rate * self.p, self.q, self.log_p - self.losses + mapped
         if self.vanish > 0:
             rest = (1 - rate) * self.vanish
@@ -148,22 +149,35 @@ class FinitePair(Pair):
             q,
             reveal=rate * self.reveal,
             log_p=log_p,
-            relative=self.relative + 8 * UNIT,
-            loss_error=self.loss_error + (4 * UNIT if rate > 0.5 else 0.0),
-            ends=None if self.whole else _mixed_ends(self, rate),
+            relative=self.relative + 8 * UNIT + reading,
+            loss_error=self.loss_error + (4 * UNIT if rate > 0.5 else 0.0) + reading,
+            ends=None if self.whole else _mixed_ends(self, rate, reading),
             stated_masses=None if self.exact is None else (typed(rate) * self.exact[0], Fraction(0)),
         )
 
+    def _reading(self, mapped: FloatArray, rate: float) -> float:
+        """How far log(1 - q + q e^l) moves at most when the rate q is read as typed, past the usual rounding.
 
-def _mixed_ends(pair: FinitePair, rate: float) -> tuple[float, float]:
-    """Outward: past the rounding of the mapped ends."""
+        Masses move alike: (p - q) / ((1 - rate) q + rate p) is the same quotient.
+        """
+        least, most = sorted(Stated(rate).readings)
+        apart, rise = float(most - least), self.losses > 0
+        with np.errstate(all="ignore"):
+            change = -np.expm1(-np.abs(self.losses)) * np.exp(np.where(rise, self.losses, 0.0) - mapped)
+        worst = float(1 / (1 - most)) if self.vanish > 0 or math.isinf(self.low) else float(change.max())
+        moved = apart * worst * (1 + 1e-9)
+        return max(moved / (1 - moved) - 4 * UNIT, 0.0) if moved < 1 else math.inf
+
+
+def _mixed_ends(pair: FinitePair, rate: float, reading: float) -> tuple[float, float]:
+    """Outward: past the rounding of the mapped ends, and of the rate."""
     low = (
         math.log1p(-rate)
         if pair.vanish > 0 or math.isinf(pair.low)
         else float(mixed_loss(np.array([pair.low]), rate)[0])
     )
     high = math.inf if math.isinf(pair.high) else float(mixed_loss(np.array([pair.high]), rate)[0])
-    return low - 8 * UNIT * abs(low), high + 8 * UNIT * abs(high)
+    return low - 8 * UNIT * abs(low) - reading, high + 8 * UNIT * abs(high) + reading
 
 
 def _suffix(masses: FloatArray) -> FloatArray:

@@ -134,7 +134,8 @@ class Renyi(RenyiFamily):
         """Groups of 2^c (size is rounded up): order alpha/2^c, epsilon 3^c (Mironov 2017, Proposition 2)."""
         steps = (size - 1).bit_length()
         known = zip(self.orders, self.epsilons, strict=True)
-        kept = [(a / 2**steps, e * 3**steps) for a, e in known if a >= 2 ** (steps + 1)]
+        grown = ((a / 2**steps, times(3**steps, e) if math.isfinite(e) else e) for a, e in known)
+        kept = [(a, e) for a, e in grown if a >= 2]
         if not kept:
             raise Unsupported(f"a group of {size}", f"no order is at least {2 ** (steps + 1)}", "give larger orders")
         return Renyi(tuple(a for a, _ in kept), tuple(e for _, e in kept))

@@ -23,6 +23,7 @@ from quiltwork.losses.family import NUMBERS, POSITIVE, Family, parameter
 from quiltwork.losses.moved_noise import MovedNoisePair
 from quiltwork.losses.moved_ratio import GaussianNoise
 from quiltwork.numbers.laws import TOLERANCE
+from quiltwork.numbers.stated import typed
 
 if TYPE_CHECKING:
     from quiltwork.losses.dominating_pair import Pair
@@ -88,7 +89,7 @@ class GaussianMixture(Family):
 
     def subsampled(self, rate: float) -> Family:
         """A record that is not sampled has sensitivity 0."""
-        weights = (1.0 - rate, *(rate * weight for weight in self.weights))
+        weights = (float(1 - typed(rate)), *(rate * weight for weight in self.weights))
         return GaussianMixture((0.0, *self.sensitivities), weights, self.sigma)
 
 

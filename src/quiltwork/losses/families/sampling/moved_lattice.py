@@ -27,7 +27,12 @@ LogMass = Callable[[FloatArray, FloatArray], FloatArray]  # of a component at th
 
 
 def moved_lattice(
-    base: DiscreteGaussian | DiscreteLaplace, places: list[int], p: FloatArray, q: FloatArray, gaps: FloatArray
+    base: DiscreteGaussian | DiscreteLaplace,
+    places: list[int],
+    p: FloatArray,
+    q: FloatArray,
+    gaps: FloatArray,
+    reading: float = 0.0,
 ) -> FinitePair:
     """sum p_k N(. - c_k) against sum q_k N(. - c_k), the places ascending."""
     if isinstance(base, DiscreteGaussian):
@@ -40,14 +45,11 @@ def moved_lattice(
             "moves of the noise, in steps", moves, f"fewer than {MOST_ATOMS}", "use the continuous family"
         )
     x = np.arange(places[0] - reach, places[-1] + reach + 1, dtype=float)
-    ratio = MovedRatio(noise, np.array(places) / scale, p, q, gaps)
+    ratio = MovedRatio(noise, np.array(places) / scale, p, q, gaps, reading)
     rows = max(1, BLOCK // len(places))
     found = [_listed(ratio, log_mass, places, x[i : i + rows], scale) for i in range(0, x.size, rows)]
     losses, wrong, log_p, log_q, off = (np.concatenate(column) for column in zip(*found, strict=True))
-    ends = None
-    if not noise.bounded:
-        low, high = ratio.far_ends()
-        ends = low - 8 * UNIT * abs(low), high + 8 * UNIT * abs(high)
+    ends = None if noise.bounded else ratio.far_ends()
     masses = np.exp(log_p), np.exp(log_q)
     kept = (masses[0] > 0) | (masses[1] > 0)
     return FinitePair(

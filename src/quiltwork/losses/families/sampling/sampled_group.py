@@ -26,7 +26,8 @@ from quiltwork.losses.families.sampling.moved_lattice import moved_lattice
 from quiltwork.losses.family import COMES, EXCHANGED, FLAG, RATE, RELEASE, WHOLE, Family, parameter
 from quiltwork.losses.moved_noise import MovedNoisePair
 from quiltwork.losses.moved_ratio import GaussianNoise, LaplaceNoise, Noise
-from quiltwork.numbers.stated import times, typed
+from quiltwork.numbers.rounding import UNIT
+from quiltwork.numbers.stated import Stated, times, typed
 
 if TYPE_CHECKING:
     from quiltwork.losses.dominating_pair import Pair
@@ -36,14 +37,16 @@ MAX_SIZE = 256  # records whose binomial weights are kept apart
 LEAST_WEIGHT = Fraction(1, 10**290)  # doubles hold it with all digits
 
 
-def moved_pair(base: Family, moves: list[int], p: list[float], q: list[float], gaps: list[float]) -> Pair:
+def moved_pair(
+    base: Family, moves: list[int], p: list[float], q: list[float], gaps: list[float], reading: float
+) -> Pair:
     """Mixtures p and q of a release's noise, moved by so many records each; `gaps` are p - q."""
     weights = [np.array(values) for values in (p, q, gaps)]
     if isinstance(base, DISCRETE):
-        return moved_lattice(base, [i * base.sensitivity for i in moves], *weights)
+        return moved_lattice(base, [i * base.sensitivity for i in moves], *weights, reading)
     noise, move = noise_of(base)
     checks.moderate("the sensitivity of the group over its noise", move * max(moves))
-    return MovedNoisePair(noise, np.array([i * move for i in moves]), *weights)
+    return MovedNoisePair(noise, np.array([i * move for i in moves]), *weights, reading)
 
 
 def noise_of(base: Family) -> tuple[Noise, float]:
@@ -111,11 +114,19 @@ class SampledGroup(Family):
         rate, size = Fraction(self.rate), self.size
         return [math.comb(size, i) * rate**i * (1 - rate) ** (size - i) for i in range(size + 1)]
 
+    @property
+    def _reading(self) -> float:
+        """By how many roundings (1 - rate)^size differs between the rate as typed and its double, past the usual ones."""
+        least, most = sorted(Stated(self.rate).readings)
+        if least == most:
+            return 0.0
+        return max(math.expm1(self.size * math.log1p((most - least) / (1 - most))) / UNIT - self.size, 0.0)
+
     def pairs(self) -> dict[str, Pair]:
         return _pairs(self)
 
     def _removed(self) -> Pair:
-        return moved_pair(self.base, list(range(self.size + 1)), *one_sided(self._weights()))
+        return moved_pair(self.base, list(range(self.size + 1)), *one_sided(self._weights()), self._reading)
 
     def _exchanged(self) -> Pair:
         size, weights = self.size, self._weights()
@@ -123,7 +134,7 @@ class SampledGroup(Family):
         nothing = [0.0] * size
         p, q = [*nothing, float(weights[0]), *side], [*reversed(side), float(weights[0]), *nothing]
         gaps = [*(-weight for weight in reversed(side)), 0.0, *side]
-        return moved_pair(self.base, list(range(-size, size + 1)), p, q, gaps)
+        return moved_pair(self.base, list(range(-size, size + 1)), p, q, gaps, self._reading)
 
     def has_moment(self, tilt: float, rate: float = 1.0) -> bool:
         """That of the farthest move; moments are jointly convex in the two laws, so no mixture has a larger one."""
