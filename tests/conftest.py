@@ -49,8 +49,10 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    if config.getoption("--record-durations") and not hasattr(config, "workerinput"):
-        config.pluginmanager.register(_Recorder(Path(config.getoption("--record-durations"))))
+    if config.getoption("--record-durations"):
+        config.pluginmanager.register(_Meter())
+        if not hasattr(config, "workerinput"):
+            config.pluginmanager.register(_Recorder(Path(config.getoption("--record-durations"))))
     if config.getoption("--record-truths"):
         Remembered.recording = True
 
@@ -97,19 +99,21 @@ def _spent():
     return time.process_time() + children.ru_utime + children.ru_stime
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item):
-    item.user_properties.append(("began", _spent()))
-    return (yield)
+class _Meter:
+    """What each test took, with its last report."""
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item):
+        item.user_properties.append(("began", _spent()))
+        return (yield)
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item, call):
-    report = yield
-    if call.when == "teardown":
-        began = next(value for name, value in item.user_properties if name == "began")
-        report.user_properties = [("core_seconds", _spent() - began)]
-    return report
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item, call):
+        report = yield
+        if call.when == "teardown":
+            began = next(value for name, value in item.user_properties if name == "began")
+            report.user_properties = [("core_seconds", _spent() - began)]
+        return report
 
 
 class _Recorder:

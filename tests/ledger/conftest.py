@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.ledger.new_ledgers import new_ledgers_from_notes  # noqa: F401
 from tests.ledger.servers import PostgresServer, need_postgres
 
 

@@ -15,6 +15,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, create_engine, inspect, text
 from tests.ledger.crew import together
+from tests.ledger.new_ledgers import NOTED, Noted
 
 import quiltwork as qw
 from quiltwork.errors import LedgerUnavailable, QuiltworkError, Unsupported
@@ -22,6 +23,11 @@ from quiltwork.ledger import Ledger
 from quiltwork.ledger.store import migrations, schema
 
 FOLDER = Path(migrations.__file__).parent
+
+
+@pytest.fixture(autouse=True)
+def by_the_migrations_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(migrations, "upgrade", NOTED.real)
 
 
 @pytest.fixture
@@ -55,6 +61,18 @@ def differences(engine: Engine) -> list[Any]:
     options = {"version_table": schema.VERSION_TABLE, "compare_type": True, "compare_server_default": True}
     with engine.connect() as connection:
         return list(compare_metadata(MigrationContext.configure(connection, opts=options), schema.metadata))
+
+
+def test_what_was_noted_makes_the_same_schema(ledger_url, engine, monkeypatch, request, tmp_path):
+    """Most tests make their ledgers by it."""
+    monkeypatch.setattr(migrations, "upgrade", noted := Noted())
+    is_file = ledger_url.startswith("sqlite")
+    made(f"sqlite:///{tmp_path / 'first.db'}" if is_file else request.getfixturevalue("postgres").database())
+    monkeypatch.setattr(noted, "real", None)
+    made(ledger_url)
+    assert differences(engine) == []
+    with Ledger(ledger_url) as ledger:
+        assert ledger.verify()
 
 
 def test_migrations_make_the_schema(ledger_url, engine):

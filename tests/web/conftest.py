@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.ledger.new_ledgers import new_ledgers_from_notes  # noqa: F401
 
 if TYPE_CHECKING:
     from tests.web.served import House
