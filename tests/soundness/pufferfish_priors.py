@@ -62,6 +62,15 @@ def endless(rng: np.random.Generator) -> tuple[Prior, np.ndarray]:
     return MarkovChain(matrix), still(matrix, 5)
 
 
+def cells(rng: np.random.Generator) -> tuple[Prior, np.ndarray]:
+    """Neighbouring cells: most moves are impossible; a bound for this length or for every length."""
+    count, length = ((3, 6), (4, 5), (5, 4))[rng.integers(3)]
+    near = np.abs(np.subtract.outer(np.arange(count), np.arange(count))) <= 1
+    matrix = np.where(near, rng.dirichlet(np.full(count, rng.choice([0.3, 1.0, 3.0])), count) + 0.005, 0.0)
+    matrix = matrix / matrix.sum(axis=1, keepdims=True)
+    return MarkovChain(matrix, length=length if rng.random() < 0.5 else None), still(matrix, length)
+
+
 def box(rng: np.random.Generator) -> tuple[Prior, np.ndarray]:
     """A box of binary chains, against one of its members."""
     p, q = (tuple(np.sort(rng.uniform(0.02, 0.98, 2))) for _ in range(2))
@@ -142,6 +151,7 @@ KINDS: dict[str, Draw] = {
     "chain, given start": chain("given"),
     "chain, any start": chain("any"),
     "chain, any length": endless,
+    "chain of neighbouring cells": cells,
     "box of chains": box,
     "set of chains": several,
     "hidden chain": hidden,

@@ -22,6 +22,8 @@ import numpy as np
 from quiltwork.checks import FloatArray
 from quiltwork.numbers.matrices import log_ratios
 from quiltwork.numbers.rounding import UNIT, up
+from quiltwork.pufferfish.translation.kernels import Kernels
+from quiltwork.pufferfish.translation.transport import Transport
 
 MANY_COLUMNS = 40  # from which on each two rows are sorted once
 FRONT_BLOCK = 1 << 18  # points whose hull is taken at a time
@@ -203,6 +205,7 @@ class OneSide:
 
     spreads: Sequence[Spread]
     steps: tuple[int, ...]
+    transport: Transport | None = None  # where few states follow each one
 
     @property
     def binary(self) -> bool:
@@ -244,8 +247,11 @@ class OneSide:
     def _stepwise(self, own: FloatArray, count: int) -> list[FloatArray]:
         """Few states and a short side: every pair's own bound, one entry after another."""
         cost, found = float(own.max()), [np.zeros_like(own)]
+        kernels = None if self.transport is None else Kernels.of(self.transport.matrix)
         for n in range(1, count + 1):
             steps = [up((d - 1) * cost + s.anchored(own + found[n - d]), 2) for s, d in self._within(min(n, 4))]
+            if self.transport is not None:
+                steps.append(self.transport.through(own + found[-1], kernels))
             now = np.minimum(np.minimum.reduce(steps), up(n * cost))
             np.fill_diagonal(now, 0.0)
             found.append(now)
@@ -253,7 +259,10 @@ class OneSide:
 
     def settled(self, own: FloatArray) -> FloatArray:
         """The bound for a side of any length; infinite when none is found."""
-        return self._settled_pairs(own) if self.binary else self._sharper(own, self._settled_scalar(own))
+        if self.binary:
+            return self._settled_pairs(own)
+        found = self._sharper(own, self._settled_scalar(own))
+        return found if self.transport is None else self.transport.settled(own, found)
 
     def _sharper(self, own: FloatArray, found: FloatArray) -> FloatArray:
         """What holds for the entries further on holds, one step nearer, with each pair's own slope."""

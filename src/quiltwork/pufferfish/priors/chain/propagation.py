@@ -14,34 +14,55 @@ Reference: theory/pufferfish.md 3.4, 3.5, 3.6 (ii) and 4.2.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import overload
 
 import attrs
 import numpy as np
 
 from quiltwork.checks import FloatArray
-from quiltwork.numbers.matrices import TINY, Powers, powers, stationary_error
+from quiltwork.numbers.matrices import TINY, Powers, power_error, powers, stationary_error
 from quiltwork.numbers.rounding import UNIT, up
 from quiltwork.pufferfish.prior import Atoms, Translation
 from quiltwork.pufferfish.priors.chain.influence import Place, given_laws, sides
 from quiltwork.pufferfish.translation.propagation import ENDLESS_ENTRIES, OneSide, Spread
+from quiltwork.pufferfish.translation.transport import Transport, differing
 
 BECAUSE = "Lipschitz propagation along the chain: each side lets through what its transition law allows"
 MANY_STATES = 40
 FARTHEST = 4000  # entries on each side that a witness reads
 STEPS, FEW_STEPS = (1, 2, 3, 4, 6, 8, 12, 16), (1, 2, 3, 4, 6, 8)
+FAR_STEPS = (12, 16, 24, 32, 48, 64, 96, 128)  # where some shorter steps are impossible
 MIN_PROBABILITY = 1e-250
 MOST_WORK = 3e6  # entries times cubed states, beyond which only Theorem 6 is used
 REACH, MOST_STATES = 32, 12  # how far back the cut may be, and up to how many states it is tried
 COUNTED = 64  # entries on each side that the query reads
+SAME = 1e-9  # relative: a chain that is so close to itself backwards is taken with a larger error
+SUSPECTS, MOST_DIFFERING = (
+    4,
+    100,
+)  # pairs that are tried for a lower end, of each kind; states up to which laws are compared
+REMEMBERED = 64  # per-entry losses whose bounds are kept: a search asks for the last one again
 
 
 def one_side(matrix: FloatArray, entry_error: float = 4 * UNIT) -> OneSide:
-    """The tables of one direction: two states need single steps only, others gain from longer ones."""
+    """The tables of one direction: two states need single steps only, others gain from longer ones.
+
+    Where some steps are impossible a table tells nothing until every state reaches what every other one reaches.
+    """
     size = len(matrix)
-    steps = (1,) if size == 2 else STEPS if size <= MANY_STATES else FEW_STEPS
-    return OneSide(LazySpreads(powers(matrix, steps[-1], entry_error), steps), steps)
+    steps: tuple[int, ...] = (1,) if size == 2 else STEPS if size <= MANY_STATES else FEW_STEPS
+    found = powers(matrix, steps[-1], entry_error)
+    if size > 2 and not same_reach(found.possible[-1]):
+        found = powers(matrix, FAR_STEPS[-1], entry_error)
+        steps += tuple(d for d in FAR_STEPS if d > steps[-1] and same_reach(found.possible[d - 1]))
+    transport = Transport.of(matrix, power_error(matrix, entry_error))
+    return OneSide(LazySpreads(found, steps), steps, transport)
+
+
+def same_reach(possible: np.ndarray) -> bool:
+    """Whether all states reach the same ones."""
+    return bool(np.all(possible == possible[0]))
 
 
 class LazySpreads(Sequence[Spread]):
@@ -98,8 +119,24 @@ class ChainTranslator(_Forward):
     @cached_property
     def left(self) -> OneSide:
         """Entries before this one."""
-        error = 4 * UNIT + 2.2 * stationary_error(len(self.matrix))
-        return one_side(reversed_chain(self.matrix, self.stationary), error)
+        return one_side(*self._backward)
+
+    @cached_property
+    def _backward(self) -> tuple[FloatArray, float]:
+        """The chain read backwards, and the relative error of its entries."""
+        return reversed_chain(self.matrix, self.stationary), 4 * UNIT + 2.2 * stationary_error(len(self.matrix))
+
+    @cached_property
+    def sides(self) -> tuple[OneSide, OneSide]:
+        """Left and right; where few states follow each one, a chain that is the same backwards has one side."""
+        if self.right.transport is None:
+            return self.left, self.right
+        backward, error = self._backward
+        apart = np.abs(backward - self.matrix) / np.where(self.matrix > 0, self.matrix, 1.0)
+        if bool(np.any((backward > 0) != (self.matrix > 0))) or float(apart.max()) > SAME:
+            return self.left, self.right
+        both = one_side(self.matrix, error + 1.1 * float(apart.max()))
+        return both, both
 
     def own(self, epsilon: float) -> FloatArray:
         """What the entry itself tells about its state."""
@@ -111,8 +148,11 @@ class ChainTranslator(_Forward):
     def at(self, epsilon: float, places: Sequence[tuple[int | None, int | None]]) -> list[FloatArray]:
         """The bounds for every ordered pair of states, with so many entries on each side (None for any number)."""
         own = self.own(epsilon)
-        sides = []
-        for side, counts in zip((self.left, self.right), zip(*places, strict=True), strict=True):
+        sides: list[list[FloatArray]] = []
+        for side, counts in zip(self.sides, zip(*places, strict=True), strict=True):
+            if sides and side is self.sides[0] and counts == tuple(place[0] for place in places):
+                sides.append(sides[0])
+                continue
             known = [count for count in counts if count is not None and count <= ENDLESS_ENTRIES]
             finite = side.upto(own, max(known)) if known else []
             endless = side.settled(own) if len(known) < len(counts) else None
@@ -122,22 +162,35 @@ class ChainTranslator(_Forward):
     def translations(self, places: Sequence[Place], first: np.ndarray, second: np.ndarray) -> tuple[Translation, ...]:
         """Propagation at these places; two plain states make it exact."""
 
+        @lru_cache(maxsize=REMEMBERED)
         def epsilons(epsilon: float) -> FloatArray:
             found = self.at(epsilon, [(place.before, place.after) for place in places])
             bound = np.concatenate([one[first, second] for one in found])
             return bound if self.length is None else np.minimum(bound, up(self.length * epsilon))
 
         def lower(epsilon: float) -> float:
-            found = epsilons(epsilon)
-            place, pair = divmod(int(np.argmax(found)), first.size)
             if self.emission is not None:
                 return 0.0
+            found, most = epsilons(epsilon).reshape(len(places), first.size), 0.0
+            place = int(np.argmax(found.max(axis=1)))
             here = places[place]
             if self.length is not None and here.before is None:  # the middle entry
                 here = attrs.evolve(here, before=(self.length - 1) // 2, after=self.length // 2)
-            return attained(self.matrix, self.stationary, int(first[pair]), int(second[pair]), epsilon, here)
+            for pair in self._suspects(found[place], first, second):
+                leaked = attained(self.matrix, self.stationary, int(first[pair]), int(second[pair]), epsilon, here)
+                most = max(most, leaked)
+            return most
 
         return (Translation("propagation", BECAUSE, epsilons, lower=lower),)
+
+    def _suspects(self, bounds: FloatArray, first: np.ndarray, second: np.ndarray) -> list[int]:
+        """Pairs that may leak most: those with the largest bounds, and those whose laws differ for longest."""
+        scores = [bounds]
+        if len(self.matrix) <= MOST_DIFFERING:
+            scores.append(differing(self.matrix)[first, second])
+        return list(
+            dict.fromkeys(int(pair) for score in scores for pair in np.argsort(-score, kind="stable")[:SUSPECTS])
+        )
 
 
 def attained(
