@@ -1,11 +1,14 @@
 """Brackets that once missed the truth, each with its truth to many digits: they must never do so again."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import quiltwork as qw
+from quiltwork.audit import from_counts
+from quiltwork.tables.statistics.intervals import half_width
 
 REMOVED = {
     "narrow": (qw.poisson(qw.gaussian(0.1), 0.1) + qw.gaussian(0.25)).direction("remove"),
@@ -97,3 +100,68 @@ def test_moments_of_laws_that_hardly_differ_leave_room_for_the_rounding_of_losse
 )
 def test_tiny_rates_are_no_difference_of_large_logarithms(sigma, rate, epsilon, truth):
     assert truth in qw.poisson(qw.gaussian(sigma), rate).direction("remove").delta(epsilon)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "truth"),
+    [(-1.0, "0.63212055882855767840447622983853913"), (-40.0, "0.99999999999999999575164574110780456")],
+)
+def test_releases_of_nothing_below_epsilon_zero_are_rounded_outward(epsilon, truth):
+    nobody = qw.gaussian_mixture([1.0, 0.0], [0.0, 1.0], 0.5)
+    for loss in (qw.compose(), nobody.direction("add")):
+        found = loss.delta(epsilon)
+        assert Fraction(found.lower) <= Fraction(truth) <= Fraction(found.upper)
+
+
+NEAR_ONE, NEARER_ONE = 0.99999999, 0.999999999  # which are not the doubles that they print as
+
+
+@pytest.mark.parametrize(
+    ("loss", "typed", "double"),
+    [
+        (qw.poisson(qw.pure(30.0), NEAR_ONE), 18.42067138637327248801, 18.42067138134856024466),
+        (qw.poisson(qw.pure(30.0), NEARER_ONE), 20.72317226509479858865, 20.72317229337408418305),
+        (qw.poisson(qw.gaussian(0.5), NEAR_ONE).group(2), 36.84136148790473094429, 36.84136147785521241888),
+        (qw.poisson(qw.gaussian(0.5), NEARER_ONE).group(2), 41.44653167389282231232, 41.44653173045668603904),
+    ],
+)
+def test_largest_loss_at_a_rate_near_one_in_both_readings_of_the_rate(loss, typed, double):
+    found = loss.direction("add").epsilon(0.0)
+    assert typed in found
+    assert double in found
+
+
+@pytest.mark.parametrize(
+    ("loss", "epsilon", "typed", "double"),
+    [
+        (qw.poisson(qw.pure(30.0), NEAR_ONE), 15.0, 0.9673095203728709336265, 0.9673095202086106799911),
+        (
+            qw.poisson(qw.gaussian(0.5), NEAR_ONE, neighbors="replace_one"),
+            20.0,
+            0.0007275882541945055144777,
+            0.0007275882541875321081558,
+        ),
+        (2 * qw.poisson(qw.gaussian(1 / 6), 0.9999999999999), 55.0, 0.00467058157402185, 0.00467014687223207),
+    ],
+)
+def test_divergence_at_a_rate_near_one_in_both_readings_of_the_rate(loss, epsilon, typed, double):
+    found = loss.direction("add").delta(epsilon, rtol=1e-11)
+    assert typed in found
+    assert double in found
+
+
+def test_a_random_sensitivity_on_a_sample_near_one_is_sampled_as_typed():
+    loss = qw.poisson(qw.gaussian_mixture([1.0], [1.0], 0.5), NEARER_ONE)
+    assert 20.72326583694641115616 in loss.direction("add").epsilon(0.0)
+
+
+def test_renyi_bounds_of_groups_are_no_smaller_than_three_times_what_was_typed():
+    (bound,) = qw.rdp([8.0], [0.7]).group(2).parts[0].family.epsilons
+    assert Fraction(repr(bound)) >= Fraction("2.1")
+
+
+def test_confidences_near_one_leave_no_more_than_was_typed():
+    """All of 100 found and no false alarm: with l = (5e-17)^(1/100) epsilon is at least log(l / (1 - l)), no more."""
+    assert 0.78 < from_counts(100, 100, 0, 100, 0.0, 0.9999999999999999) <= 0.78637361413645358331
+    assert half_width("gaussian", 10.0, 0.9999999999999999) == 83  # P(|Z| > 82) = 1.54e-16
+    assert half_width("gaussian", 1e6, 0.9999999999999999) >= 8_304_785

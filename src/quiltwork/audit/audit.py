@@ -24,6 +24,7 @@ from quiltwork.audit.canaries import scored
 from quiltwork.audit.result import Audit, bound
 from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
+from quiltwork.numbers.stated import error_level
 
 INDEPENDENT = (
     "every score comes from a run of its own on one of two fixed neighbouring inputs, independent of all other runs; "
@@ -264,7 +265,7 @@ def _of_guesses(
     found: Guesses, delta: float, confidence: float, method: str, assumes: tuple[str, ...], **more: Any
 ) -> Audit:
     alone = method == "guesses"
-    epsilon = refuted(found.canaries, found.made, found.correct, delta, 1.0 - confidence, alone)
+    epsilon = refuted(found.canaries, found.made, found.correct, delta, error_level(confidence), alone)
     because = (COIN_BY_COIN if alone else ONE_RUN,)
     return Audit(method, epsilon, delta, confidence, assumes, because, guesses=found, **more)
 

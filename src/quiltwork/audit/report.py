@@ -29,7 +29,7 @@ from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.numbers.json import json_numbers
-from quiltwork.numbers.stated import typed_decimal
+from quiltwork.numbers.stated import Stated, typed_above, typed_decimal
 
 DELTAS = (1e-8, 1e-6, 1e-4, 1e-3, 1e-2, 1e-1)  # asked beside the delta of the audit
 FINER = 1e-7  # a verdict should not hang on the width of a bracket
@@ -322,7 +322,8 @@ def report(
         raise InvalidParameter("curve", curve, "a guarantee", "method 'claim' looks for what refutes it")
     rule = for_claim(curve) if method == "claim" and curve is not None else None
     methods = {"both": BOTH, "claim": ("counts",)}.get(method, (method,))
-    each = confidence if method == "claim" else 1.0 - (1.0 - confidence) / len(methods)
+    shared = (1 - Stated(confidence).most) / len(methods)
+    each = confidence if method == "claim" else typed_above(1 - shared)
     how: dict[str, Any] = {"split": split, "seed": seed, "threshold": threshold, "guesses": guesses}
     audits = [audited(members, others, delta, each, name, rule, **how) for name in methods]
     found = AuditReport.of(curve, *audits, title=title, claim=claim, roc=steps(members, others))

@@ -15,6 +15,7 @@ from quiltwork.errors import Unsupported
 from quiltwork.kinds import document
 from quiltwork.numbers.digits import at_least, at_most, single
 from quiltwork.numbers.json import json_numbers
+from quiltwork.numbers.stated import error_level
 
 SCHEMA = "quiltwork/audit/1"
 METHODS = ("counts", "gdp", "guesses", "one run")
@@ -73,7 +74,7 @@ class Audit:
         if self.guesses is not None:
             made = self.guesses.made
             alone = self.method == "guesses"
-            return refuted(self.guesses.canaries, made, made, self.delta, 1.0 - self.confidence, alone)
+            return refuted(self.guesses.canaries, made, made, self.delta, error_level(self.confidence), alone)
         if self.counts is None:
             return 0.0
         perfect = Counts(self.counts.trials_in, self.counts.trials_in, 0, self.counts.trials_out)

@@ -13,8 +13,6 @@ Reference: theory/sampling.md sections 1.1, 3 and 6.
 
 from __future__ import annotations
 
-import math
-
 import attrs
 import numpy as np
 

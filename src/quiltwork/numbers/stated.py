@@ -160,6 +160,11 @@ def times(count: int | Fraction, number: float) -> float:
     return typed_above(count * typed(number))
 
 
+def error_level(confidence: float) -> float:
+    """1 - confidence, no larger in either reading of the confidence."""
+    return double_below(1 - Stated(confidence).most)
+
+
 def _first(exact: Fraction, towards: float, good: Callable[[float], bool]) -> float:
     """From the nearest double to the first one, in this direction, that will do."""
     try:

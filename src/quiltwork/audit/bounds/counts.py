@@ -29,6 +29,7 @@ from quiltwork.compose.constructors import gdp
 from quiltwork.errors import InvalidParameter
 from quiltwork.kinds import document
 from quiltwork.numbers.rounding import UNIT, down
+from quiltwork.numbers.stated import error_level
 
 GAUSSIAN = (
     "the worst pair of output laws is Gaussian, as for Gaussian noise; without this only mu-GDP with a mu below "
@@ -70,7 +71,7 @@ class Counts:
 
     def limits(self, confidence: float) -> Limits:
         """Where both rates of error lie with this confidence, jointly."""
-        level = (1.0 - confident(confidence)) / 2.0
+        level = error_level(confident(confidence)) / 2.0
         fpr, tnr = upper_limit(self.false_positives, self.trials_out, level)
         fnr, tpr = upper_limit(self.trials_in - self.true_positives, self.trials_in, level)
         return Limits(fpr, fnr, tpr, tnr)

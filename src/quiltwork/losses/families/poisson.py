@@ -26,7 +26,9 @@ from quiltwork.losses.transforms.poisson_gaussian import PoissonGaussianTransfor
 from quiltwork.losses.transforms.poisson_laplace import PoissonLaplaceTransform
 from quiltwork.losses.transforms.transform import Transform, mixed_loss
 from quiltwork.numbers.rounding import UNIT
-from quiltwork.numbers.stated import times, typed
+from quiltwork.numbers.stated import Stated, times, typed
+
+UNSURE = 2.0**-20  # of 1 - rate
 
 
 class PoissonPair(Pair):
@@ -261,18 +263,28 @@ class Poisson(Derived):
         subsampled_pair(self.base, self.rate)  # refuse now what could not be answered later
 
     def pairs(self) -> dict[str, Pair]:
-        removed = subsampled_pair(self.base, self.rate)
+        removed = subsampled_pair(self.base, Stated(self.rate).above if self._unsure else self.rate)
         return {"remove": removed, "add": removed.swapped()}
+
+    @property
+    def _unsure(self) -> bool:
+        """Whether 1 - rate as typed and as its double are farther apart than what is rounded on the way to an answer.
+
+        A sample is a larger one that is thinned: the pair at the larger reading dominates. Lists count both readings.
+        """
+        least, most = sorted(Stated(self.rate).readings)
+        return least < most and 1 - most < UNSURE and isinstance(subsampled_pair(self.base, self.rate), PoissonPair)
 
     def optimistic(self) -> dict[str, Pair]:
         """Sampling keeps an order by strength: f is mapped to (1 - q)(1 - alpha) + q f, and that to its inverse."""
-        removed = subsampled_pair(self.base, self.rate, optimistic=True)
+        rate = Stated(self.rate).below if self._unsure else self.rate
+        removed = subsampled_pair(self.base, rate, optimistic=True)
         return {"remove": removed, "add": removed.swapped()}
 
     @property
     def sandwiched(self) -> bool:
         wide = isinstance(self.base, DiscreteGaussian) and not self.base.listable
-        return wide or super().sandwiched
+        return wide or self._unsure or super().sandwiched
 
     def subsampled(self, rate: float) -> Family:
         """Sampling twice is sampling once at the product of the rates."""

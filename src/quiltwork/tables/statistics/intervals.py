@@ -21,6 +21,7 @@ from quiltwork import checks
 from quiltwork.checks import FloatArray
 from quiltwork.mechanisms.noise import Auto
 from quiltwork.numbers.digits import at_most
+from quiltwork.numbers.stated import error_level
 from quiltwork.tables.schema.columns import BoolArray
 from quiltwork.tables.schema.table import Table
 from quiltwork.tables.statistics.price import Drawn, Units, bins, squared_units
@@ -35,13 +36,13 @@ ROUNDED = 1e-12  # of the ends of a mean's interval, far above the rounding of t
 
 def normal_quantile(confidence: float) -> float:
     """The two-sided quantile of the normal law."""
-    return NormalDist().inv_cdf((1 + confidence) / 2)
+    return -NormalDist().inv_cdf(error_level(confidence) / 2)
 
 
 @lru_cache(maxsize=4096)
 def half_width(law: str, size: float, confidence: float) -> int:
     """The least k such that noise on integers stays within k with this probability."""
-    miss = 1 - confidence
+    miss = error_level(confidence)
     if law == "laplace":
         if size > 1e12:
             return math.ceil(-size * math.log(miss)) + 1
@@ -54,8 +55,8 @@ def half_width(law: str, size: float, confidence: float) -> int:
         return math.ceil(size * normal_quantile(confidence)) + 1
     masses = np.exp(-0.5 * (np.arange(0, math.ceil(10 * size) + 10) / size) ** 2)
     masses[1:] *= 2
-    inside = np.cumsum(masses) / masses.sum()
-    return int(np.searchsorted(inside, confidence))
+    beyond = np.cumsum(masses[:0:-1])[::-1] / masses.sum()  # small numbers, which keep their digits
+    return int(np.count_nonzero(beyond > miss))
 
 
 def two_laplace_tail(off: FloatArray, one: FloatArray, other: FloatArray) -> FloatArray:
@@ -69,10 +70,11 @@ def two_laplace_tail(off: FloatArray, one: FloatArray, other: FloatArray) -> Flo
 
 def two_laplace_width(one: float, other: float, confidence: float) -> float:
     """The quantile of |a Z - b Z'|: how far two Laplace noises of these scales move a number together."""
-    low, high = 0.0, (one + other) * (3 - 2 * math.log(1 - confidence))
+    miss = error_level(confidence)
+    low, high = 0.0, (one + other) * (3 - 2 * math.log(miss))
     for _ in range(60):
         middle = (low + high) / 2
-        beyond = two_laplace_tail(np.array(middle), np.array(one), np.array(other)) > 1 - confidence
+        beyond = two_laplace_tail(np.array(middle), np.array(one), np.array(other)) > miss
         low, high = (middle, high) if beyond else (low, middle)
     return high
 
@@ -83,7 +85,7 @@ def laplace_mean(low_side: int, high_side: int, size: float, confidence: float) 
     For the true share that difference is pure noise, so that the true one is kept with this probability. The share
     U / (U + V) is always kept; where the outermost kept shares end is found on finer and finer grids.
     """
-    miss, whole = 1 - confidence, low_side + high_side
+    miss, whole = error_level(confidence), low_side + high_side
 
     def kept(share: FloatArray) -> BoolArray:
         t = np.atleast_1d(share)
@@ -167,7 +169,7 @@ def sum_width(drawn: Drawn, units: Units, confidence: float) -> float:
 
 def rank_error(scale: float, candidates: int, confidence: float) -> float:
     """By how many records the rank of a quantile is off, at most, with this probability."""
-    return scale * (math.log(candidates) + math.log(1 / (1 - confidence)))
+    return scale * (math.log(candidates) + math.log(1 / error_level(confidence)))
 
 
 class Errors(list[dict[str, Any]]):

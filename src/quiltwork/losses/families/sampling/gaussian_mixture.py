@@ -77,8 +77,8 @@ class GaussianMixture(Family):
 
     def _removed(self) -> Pair:
         moves = self._moves()
-        weights = [np.array(values) for values in one_sided([weight for _, weight in moves])]
-        return MovedNoisePair(GaussianNoise(), np.array([move for move, _ in moves]), *weights)
+        p, q, gaps = (np.array(values) for values in one_sided([weight for _, weight in moves]))
+        return MovedNoisePair(GaussianNoise(), np.array([move for move, _ in moves]), p, q, gaps)
 
     def group(self, size: int) -> Family:
         raise Unsupported(

@@ -41,12 +41,12 @@ def moved_pair(
     base: Family, moves: list[int], p: list[float], q: list[float], gaps: list[float], reading: float
 ) -> Pair:
     """Mixtures p and q of a release's noise, moved by so many records each; `gaps` are p - q."""
-    weights = [np.array(values) for values in (p, q, gaps)]
+    one, other, apart = (np.array(values) for values in (p, q, gaps))
     if isinstance(base, DISCRETE):
-        return moved_lattice(base, [i * base.sensitivity for i in moves], *weights, reading)
+        return moved_lattice(base, [i * base.sensitivity for i in moves], one, other, apart, reading)
     noise, move = noise_of(base)
     checks.moderate("the sensitivity of the group over its noise", move * max(moves))
-    return MovedNoisePair(noise, np.array([i * move for i in moves]), *weights, reading)
+    return MovedNoisePair(noise, np.array([i * move for i in moves]), one, other, apart, reading)
 
 
 def noise_of(base: Family) -> tuple[Noise, float]:
@@ -116,7 +116,7 @@ class SampledGroup(Family):
 
     @property
     def _reading(self) -> float:
-        """By how many roundings (1 - rate)^size differs between the rate as typed and its double, past the usual ones."""
+        """How many roundings (1 - rate)^size of the rate as typed is off that of its double, past the usual ones."""
         least, most = sorted(Stated(self.rate).readings)
         if least == most:
             return 0.0
