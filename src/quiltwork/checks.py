@@ -115,7 +115,7 @@ def numbers(name: str, value: Any, allowed: str, low: float, high: float) -> Flo
     return array
 
 
-def settle(value: object, **fields: Any) -> None:
+def settle(value: object, /, **fields: Any) -> None:
     """Set fields of a frozen value to what was read of them; its arrays are locked."""
     for name, clean in fields.items():
         if isinstance(clean, np.ndarray):

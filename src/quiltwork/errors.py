@@ -168,12 +168,12 @@ def missing(error: ImportError) -> ImportError:
     return MissingExtra(package, EXTRAS[package]) if package in EXTRAS else error
 
 
-def imported(module: str, package: str, extra: str) -> Any:
+def imported(module: str, package: str, extra: str, command: str | None = None) -> Any:
     """A module of an optional dependency; without it, the error that says how to install it."""
     try:
         return import_module(module)
     except ImportError:
-        raise MissingExtra(package, extra) from None
+        raise MissingExtra(package, extra, command) from None
 
 
 class UnboundedLossError(QuiltworkError, ValueError):

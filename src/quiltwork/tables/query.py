@@ -8,6 +8,7 @@ from typing import Required, TypedDict
 
 import attrs
 
+from quiltwork.checks import settle
 from quiltwork.compose.loss import Loss
 from quiltwork.kinds import document
 from quiltwork.tables.notions.sensitivity import Holds
@@ -51,7 +52,7 @@ class Query:
 
     def __attrs_post_init__(self) -> None:
         found = None if self.adaptive else self.where.boxes()
-        object.__setattr__(self, "boxes", None if found is None else tuple(found))
+        settle(self, boxes=None if found is None else tuple(found))
 
     def in_words(self) -> str:
         """What is released, for people."""

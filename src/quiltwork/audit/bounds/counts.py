@@ -56,8 +56,7 @@ class Counts:
             found = checks.count(name, getattr(self, name))
             if found > most:
                 raise InvalidParameter(name, found, f"an integer from 0 to {trials}, which is {most}")
-            object.__setattr__(self, trials, most)
-            object.__setattr__(self, name, found)
+            checks.settle(self, **{trials: most, name: found})
 
     @property
     def detected(self) -> float:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from quiltwork.cli.options import AsJson, Html, Markdown, single
-from quiltwork.errors import InvalidParameter, InvalidPlan, MissingExtra
+from quiltwork.errors import InvalidParameter, InvalidPlan, imported
 
 if TYPE_CHECKING:
     from quiltwork.compose.loss import Loss
@@ -95,10 +95,7 @@ def _state(path: Path) -> Any:
 
 def _checkpoint(path: Path) -> Any:
     """What torch.save wrote; weights stay on disk, and nothing in it is executed."""
-    try:
-        import torch
-    except ImportError:
-        raise MissingExtra("torch", "game", "pip install torch==2.13.0") from None
+    torch = imported("torch", "torch", "game", "pip install torch==2.13.0")
     try:
         return torch.load(path, map_location="cpu", weights_only=True, mmap=True)
     except Exception as error:  # of torch, of pickle, of the archive

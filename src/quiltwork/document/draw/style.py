@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from quiltwork import checks
-from quiltwork.errors import InvalidParameter, MissingExtra
+from quiltwork.errors import InvalidParameter, imported
 
 # A page replaces each colour by the variable of the same name, so that figures follow its light or dark theme.
 COLOURS = {
@@ -76,13 +76,9 @@ def draw_on(axes: Any, kind: str, panels: Mapping[str, Callable[[Any], None]]) -
 
 def drawn_figure(size: tuple[float, float], draw: Callable[[Any], None], style: dict[Any, Any] | None = None) -> Any:
     """A matplotlib figure of this size, drawn in the house style."""
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtra("matplotlib", "report") from None
-    with matplotlib.rc_context({**STYLE, **(style or {})}):
-        figure = Figure(figsize=size, layout="constrained")
+    figures = imported("matplotlib.figure", "matplotlib", "report")
+    with imported("matplotlib", "matplotlib", "report").rc_context({**STYLE, **(style or {})}):
+        figure = figures.Figure(figsize=size, layout="constrained")
         draw(figure)
     return figure
 

@@ -27,7 +27,7 @@ import numpy as np
 
 from quiltwork import checks
 from quiltwork.checks import FloatArray
-from quiltwork.errors import InvalidParameter, MissingExtra
+from quiltwork.errors import InvalidParameter, imported
 from quiltwork.game.attackers.knowledge import Budget, Fitted, Knowledge, Scoring
 from quiltwork.game.attackers.linear import Decoder, outputs_of
 from quiltwork.game.people.population import Members
@@ -37,10 +37,7 @@ from quiltwork.kinds import document
 
 def torch() -> Any:
     """The torch module, set to one thread."""
-    try:
-        import torch as module
-    except ImportError:
-        raise MissingExtra("torch", "game", "pip install torch==2.13.0") from None
+    module = imported("torch", "torch", "game", "pip install torch==2.13.0")
     if module.get_num_threads() != 1:
         module.set_num_threads(1)
     return module

@@ -139,8 +139,8 @@ class QueryRows(Release):
             far = float(sums[np.abs(sums - 1.0).argmax()])
             raise InvalidParameter("candidates", f"a row with sum {far:g}", "rows of probabilities that sum to 1")
         # attrs.frozen: fields that follow from the others are set once, here
-        object.__setattr__(self, "law", RowLaw.of(self.noise, checks.flag("clip", self.clip)))
-        object.__setattr__(self, "_odds", size_odds(self.population.prior.rates(people)))
+        law = RowLaw.of(self.noise, checks.flag("clip", self.clip))
+        checks.settle(self, law=law, _odds=size_odds(self.population.prior.rates(people)))
 
     @property
     def name(self) -> str:

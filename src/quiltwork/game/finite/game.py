@@ -18,7 +18,7 @@ import attrs
 import numpy as np
 
 from quiltwork import checks
-from quiltwork.checks import FloatArray
+from quiltwork.checks import FloatArray, settle
 from quiltwork.compose.constructors import pair
 from quiltwork.compose.loss import Loss
 from quiltwork.curves import Bracket, TradeOff
@@ -77,12 +77,11 @@ class FiniteGame:
         if len(self.channel) != len(self.prior):
             raise InvalidParameter("the rows of channel", len(self.channel), f"{len(self.prior)}, one a secret")
         if not self.outputs:
-            object.__setattr__(self, "outputs", tuple(range(self.channel.shape[1])))
+            settle(self, outputs=tuple(range(self.channel.shape[1])))
         if len(self.outputs) != self.channel.shape[1]:
             raise InvalidParameter("the number of outputs", len(self.outputs), f"{self.channel.shape[1]}, one a column")
         if is_exact(self.prior) != is_exact(self.channel):
-            object.__setattr__(self, "prior", doubles(self.prior))
-            object.__setattr__(self, "channel", doubles(self.channel))
+            settle(self, prior=doubles(self.prior), channel=doubles(self.channel))
         for table in (self.prior, self.channel):
             table.setflags(write=False)
 

@@ -15,7 +15,7 @@ import math
 import attrs
 import numpy as np
 
-from quiltwork.checks import FloatArray
+from quiltwork.checks import FloatArray, settle
 from quiltwork.compose.loss import Loss
 from quiltwork.compose.releases import Part
 from quiltwork.curves.bracket import Quantity
@@ -91,7 +91,7 @@ def shifted(patterns: Patterns, prior: AutoRegressive | GaussianPrior) -> Shifte
         moves = tuple(
             tuple(shorter.of(vector, d) for vector in whole.moves[t]) if d else ((),) for t, d in enumerate(far)
         )
-        object.__setattr__(here, "moves", moves)
+        settle(here, moves=moves)
         where = f"{patterns.when} {patterns.tick_names[entry]}"
         vectors += [Vector(_one_gaussian(loss), (), where, exact=False) for loss in here.losses(range(length))]
     return Shifted(Worst(vectors))

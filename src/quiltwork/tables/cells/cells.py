@@ -20,7 +20,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from quiltwork.checks import FloatArray
+from quiltwork.checks import FloatArray, settle
 from quiltwork.compose.dominance import first_of_each
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.tables.query import Query
@@ -49,7 +49,7 @@ class Sheet:
     asked: BoolArray = attrs.field(init=False)  # boxes that the column tells apart
 
     def __attrs_post_init__(self) -> None:
-        object.__setattr__(self, "asked", ~self.true.all(axis=0))
+        settle(self, asked=~self.true.all(axis=0))
 
 
 @attrs.frozen(eq=False)

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
 
 from quiltwork import checks
-from quiltwork.checks import FloatArray
+from quiltwork.checks import FloatArray, settle
 from quiltwork.confounding.line.binned.density import Bin, SliceShapes
 from quiltwork.confounding.line.binned.window import HIGH, LOW, MIDDLE, OWN, ZERO, lever, window
 from quiltwork.confounding.line.laws.components import Component, Normal, exactly, placed, root, size
@@ -97,13 +97,12 @@ class Slice(Component):
         if not exact:
             ends = _flagged(*_ends(self.low, self.high))
             exact = (exactly("mean", self.mean), size("sd", self.sd) ** 2, exactly("variance", self.variance), *ends)
-        object.__setattr__(self, "exact", tuple(exact))
+        settle(self, exact=tuple(exact))
         mean, square, variance, low, high = self.bin
         root(variance)  # refuses what is too small or too large
         plain: dict[str, float | Fraction] = {"mean": mean, "sd": self.sd, "variance": self.variance}
         plain |= {"low": _double(low, -math.inf), "high": _double(high, math.inf)}
-        for name, value in plain.items():
-            object.__setattr__(self, name, float(value))
+        settle(self, **{name: float(value) for name, value in plain.items()})
         if not square / RATIO**2 <= variance <= square * RATIO**2:
             raise InvalidParameter("variance", self.variance, "between 1e-24 and 1e24 times that of X")
         for place in (mean, low, high):

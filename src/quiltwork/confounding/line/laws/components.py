@@ -88,10 +88,9 @@ class Component:
     def __attrs_post_init__(self) -> None:
         """Store the fractions, and plain floats in the fields."""
         exact = self.exact or (read(name, getattr(self, name)) for name, read in self._parameters.items())
-        object.__setattr__(self, "exact", tuple(exact))
+        checks.settle(self, exact=tuple(exact))
         self._check()
-        for name in self._parameters:
-            object.__setattr__(self, name, float(getattr(self, name)))
+        checks.settle(self, **{name: float(getattr(self, name)) for name in self._parameters})
 
     def _check(self) -> None:
         """Refuse what doubles cannot tell apart; the location comes first, then the spreads."""
@@ -391,11 +390,9 @@ class Mixture:
         sum_of_all, kept = total(weights), np.flatnonzero(weights)
         exact = tuple(stated.typed(weight) for weight in weights) if self.exact is None else self.exact
         whole = sum(exact)
-        object.__setattr__(self, "exact", tuple(exact[i] / whole for i in kept) if exact else ())
+        exact = tuple(exact[i] / whole for i in kept) if exact else ()
         weights = weights[kept] if sum_of_all == 1.0 else weights[kept] / sum_of_all
-        weights.setflags(write=False)
-        object.__setattr__(self, "weights", weights)
-        object.__setattr__(self, "components", tuple(parts[i] for i in kept))
+        checks.settle(self, exact=exact, weights=weights, components=tuple(parts[i] for i in kept))
 
     @classmethod
     def of(cls, law: Any) -> Mixture:

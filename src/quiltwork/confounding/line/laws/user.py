@@ -57,7 +57,7 @@ class Unimodal(Component):
         whole = self._at_mode(self.cdf) + self._at_mode(self.sf)
         if not abs(whole - 1.0) <= 1e-6:
             raise InvalidParameter("cdf + sf at the mode", whole, "1", "they must belong to one law")
-        object.__setattr__(self, "spread", 1.0 / (2.5 * peak))
+        checks.settle(self, spread=1.0 / (2.5 * peak))
 
     def _at_mode(self, function: Callable[[FloatArray], Any]) -> float:
         return float(np.asarray(function(np.array([self.mode])), dtype=float)[0])

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from quiltwork.checks import FloatArray
+from quiltwork.checks import FloatArray, settle
 from quiltwork.confounding.line.gaussian import product, separations
 from quiltwork.confounding.line.laws.components import Component, Mixture, Normal, Point, exactly, shares, total
 from quiltwork.errors import InvalidParameter
@@ -79,7 +79,7 @@ class NormalVectors:
         squares = tuple(exact_matrix("a covariance", matrix, size) for matrix in self.covariances)
         for square in set(squares):
             separations(square, [self.means[0]])  # refuses a matrix with a negative direction
-        object.__setattr__(self, "covariances", squares)
+        settle(self, covariances=squares)
 
     @property
     def dimension(self) -> int:
