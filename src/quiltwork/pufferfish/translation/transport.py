@@ -63,7 +63,8 @@ class Transport:
     def of(cls, matrix: FloatArray, error: float) -> Transport | None:
         """None where nothing is impossible, or too many states follow one."""
         size, following = len(matrix), int((matrix > 0).sum(axis=1).max())
-        few = size > 2 and following < size and following <= MOST_FOLLOWING and (size * following) ** 2 <= MOST_WORK
+        few = following <= MOST_FOLLOWING and (size * following) ** 2 <= MOST_WORK
+        few = few and size > 2 and not bool(np.all(matrix > 0))
         return cls(matrix, error) if few else None
 
     def through(self, slope: FloatArray, kernels: Kernels | None = None) -> FloatArray:
