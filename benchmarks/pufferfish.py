@@ -212,8 +212,8 @@ def bars(
     more = (
         ("per-entry epsilon, 78 states, 8 targets", 6.0),
         ("influence, 300 states, sizes to 200", 3.0),
-        ("influence, 300 lazy states, sizes to 200", 6.0),
-        ("translate, 78 cells of a map", 8.0),
+        ("influence, 300 lazy states, sizes to 200", 5.0),
+        ("translate, 78 cells of a map", 5.0),
     )
     return [*found, *(at_most(name, most, seconds[name], " s") for name, most in more if name in seconds)]
 

@@ -210,3 +210,14 @@ def test_dense_chains_have_no_kernels() -> None:
     dense = np.random.default_rng(0).dirichlet(np.ones(20), 20)
     assert Transport.of(dense, 1e-15) is None
     assert propagation.one_side(dense).steps == propagation.STEPS
+
+
+def test_a_loss_just_above_a_power_of_two_is_not_taken_for_it() -> None:
+    matrix = path(np.random.default_rng(8), 5)
+    transport = Transport.of(matrix, 4e-15)
+    assert transport is not None
+    unknown = np.full(matrix.shape, np.inf)
+    _, above = (transport.settled(cost * (1.0 - np.eye(5)), unknown) for cost in (0.25, math.nextafter(0.25, 1.0)))
+    assert sorted(transport._anchors) == [-2, -1]
+    own = math.nextafter(0.25, 1.0) * (1.0 - np.eye(5))
+    assert np.all(transport.through(own + above) <= above * (1.0 + 1e-9) + 1e-12)
