@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from typing import overload
+from typing import Any, overload
 
 import attrs
 import numpy as np
@@ -137,7 +137,7 @@ class ChainTranslator(_Forward):
     def at(self, epsilon: float, places: Sequence[tuple[int | None, int | None]]) -> list[FloatArray]:
         """The bounds for every ordered pair of states, with so many entries on each side (None for any number)."""
         own = self.own(epsilon)
-        sides: list[list[FloatArray]] = []
+        sides: list[list[Any]] = []
         for side, counts in zip(self.sides, zip(*places, strict=True), strict=True):
             if sides and side is self.sides[0] and counts == tuple(place[0] for place in places):
                 sides.append(sides[0])
