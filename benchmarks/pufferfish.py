@@ -39,6 +39,7 @@ TARGETS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0)
 TIMES_HEAD = ["task", "seconds", "n", "MB"]
 TOTALS_HEAD = ["releases", "naive", "Theorem 7", "one size", "ours"]
 NOISE_HEAD = ["target", "releases", "Laplace, Theorem 7", "Laplace, ours", "Gaussian, ours", "certified above"]
+MAPS_HEAD = ["stays", "entries", "per entry", "certified above", "ours", "Theorem 6", "group privacy"]
 TIGHT_HEAD = ["states, length", "per entry", "ours, mean", "ours, largest", "Theorem 6, mean"]
 
 
@@ -47,12 +48,28 @@ def chain(states: int, seed: int = 1) -> MarkovChain:
     return MarkovChain(np.random.default_rng(seed).dirichlet(np.ones(states), states))
 
 
-def fresh(call: Callable[[MarkovChain], object], states: int) -> Callable[[], object]:
+def lazy(states: int) -> MarkovChain:
+    """A chain that stays where it is, but for one step in a hundred."""
+    return MarkovChain(0.99 * np.eye(states) + 0.01 * chain(states).transition)
+
+
+def cells(rows: int = 6, columns: int = 13, stay: float = 0.2, length: int | None = 1000) -> MarkovChain:
+    """Cells of a map: someone stays, or moves to one of the neighbouring cells."""
+    found = stay * np.eye(rows * columns)
+    for cell in range(rows * columns):
+        row, column = divmod(cell, columns)
+        near = [(row + 1, column), (row - 1, column), (row, column + 1), (row, column - 1)]
+        inside = [r * columns + c for r, c in near if 0 <= r < rows and 0 <= c < columns]
+        found[cell, inside] = (1.0 - stay) / len(inside)
+    return MarkovChain(found, length=length)
+
+
+def fresh(call: Callable[[MarkovChain], object], made: Callable[[], MarkovChain]) -> Callable[[], object]:
     """The whole task, from a new chain on."""
 
     def run() -> object:
         _remembered.cache_clear()
-        return call(chain(states))
+        return call(made())
 
     return run
 
@@ -60,18 +77,23 @@ def fresh(call: Callable[[MarkovChain], object], states: int) -> Callable[[], ob
 def times(quick: bool) -> tuple[list[list[str]], dict[str, float]]:
     """Seconds of CPU from the transition matrix to the answer."""
     tasks: dict[str, Callable[[], object]] = {
-        "influence, 11 states, sizes to 200": fresh(lambda c: c.influence(200), 11),
-        "influence, 78 states, sizes to 200": fresh(lambda c: c.influence(200), 78),
-        "per-entry epsilon, 11 states": fresh(lambda c: per_entry_epsilon(c, 1.0), 11),
-        "per-entry epsilon, 78 states": fresh(lambda c: per_entry_epsilon(c, 1.0), 78),
+        "influence, 11 states, sizes to 200": fresh(lambda c: c.influence(200), functools.partial(chain, 11)),
+        "influence, 78 states, sizes to 200": fresh(lambda c: c.influence(200), functools.partial(chain, 78)),
+        "per-entry epsilon, 11 states": fresh(lambda c: per_entry_epsilon(c, 1.0), functools.partial(chain, 11)),
+        "per-entry epsilon, 78 states": fresh(lambda c: per_entry_epsilon(c, 1.0), functools.partial(chain, 78)),
         "guarantee, 1,000 Gaussians, 11 states": fresh(
-            lambda c: guarantee(1000 * qw.gaussian(500.0), c).epsilon(DELTA), 11
+            lambda c: guarantee(1000 * qw.gaussian(500.0), c).epsilon(DELTA), functools.partial(chain, 11)
         ),
     }
     if not quick:
         tasks["per-entry epsilon, 78 states, 8 targets"] = fresh(
-            lambda c: [per_entry_epsilon(c, target) for target in TARGETS], 78
+            lambda c: [per_entry_epsilon(c, target) for target in TARGETS], functools.partial(chain, 78)
         )
+        tasks["influence, 300 states, sizes to 200"] = fresh(lambda c: c.influence(200), functools.partial(chain, 300))
+        tasks["influence, 300 lazy states, sizes to 200"] = fresh(
+            lambda c: c.influence(200), functools.partial(lazy, 300)
+        )
+        tasks["translate, 78 cells of a map"] = fresh(lambda c: translate(c, 0.01), cells)
     found = interleaved(tasks, 3)
     rows = [
         [name, f"{timing.seconds:.3f}", timing.n, f"{peak_megabytes(tasks[name]):.0f}"]
@@ -108,6 +130,19 @@ def noise(quick: bool) -> tuple[list[list[str]], dict[tuple[float, int], float]]
 
 def _promise(prior: MarkovChain, count: int, sigma: float) -> qw.Guarantee:
     return guarantee(count * qw.gaussian(sigma), prior)
+
+
+def maps(quick: bool) -> list[list[str]]:
+    """What entries on cells of a map leak, some mechanism and every mechanism; by group privacy and by Theorem 6."""
+    rows = []
+    for stay, length in ((0.2, 1000),) if quick else ((0.2, 100), (0.2, 1000), (0.2, None), (0.8, 1000)):
+        for entry in (0.001, 0.01, 0.1):
+            prior = cells(stay=stay, length=length)
+            found, other = translate(prior, entry), translate(prior, entry, method="theorem 6").upper
+            group = "inf" if length is None else f"{length * entry:.4g}"
+            ends = (f"{found.lower:.4g}", f"{found.upper:.4g}", f"{other:.4g}")
+            rows.append([f"{stay:g}", str(length or "any"), f"{entry:g}", *ends, group])
+    return rows
 
 
 def tightness(quick: bool) -> tuple[list[list[str]], float]:
@@ -174,8 +209,13 @@ def bars(
         at_most("ten releases of target 1, total", 3.54, ours[10], "", " (7.19 by Theorem 7)"),
         at_most("noise of 1,000 Gaussian counts", 1592.0, gaussians[1.0, 1000], "", " (18491 by Theorem 7)"),
     ]
-    eight = seconds.get("per-entry epsilon, 78 states, 8 targets")
-    return found if eight is None else [*found, at_most("per-entry epsilon, 78 states, 8 targets", 6.0, eight, " s")]
+    more = (
+        ("per-entry epsilon, 78 states, 8 targets", 6.0),
+        ("influence, 300 states, sizes to 200", 3.0),
+        ("influence, 300 lazy states, sizes to 200", 5.0),
+        ("translate, 78 cells of a map", 5.0),
+    )
+    return [*found, *(at_most(name, most, seconds[name], " s") for name, most in more if name in seconds)]
 
 
 def main() -> int:
@@ -187,12 +227,18 @@ def main() -> int:
     time_rows, seconds = times(options.quick)
     total_rows, ours = composed()
     noise_rows, gaussians = noise(options.quick)
+    map_rows = maps(options.quick)
     tight_rows, least = tightness(options.quick)
     kept = bars(seconds, ours, gaussians, least)
     tables = [
         ("Time and memory, from the transition matrix to the answer", [TIMES_HEAD, *time_rows], {1, 2, 3}),
         ("Total epsilon of k equal releases, p = q = 0.8", [TOTALS_HEAD, *total_rows], {0, 1, 2, 3, 4}),
         ("Standard deviation of the noise on each count, p = q = 0.8", [NOISE_HEAD, *noise_rows], {0, 1, 2, 3, 4, 5}),
+        (
+            "What entries leak about cells of a map, 6 x 13, moves to neighbouring cells",
+            [MAPS_HEAD, *map_rows],
+            set(range(7)),
+        ),
         ("Over the exact worst case of all mechanisms, random chains", [TIGHT_HEAD, *tight_rows], {1, 2, 3, 4}),
         ("Bars", [report.BAR_HEAD, *(bar.cells for bar in kept)], set()),
     ]

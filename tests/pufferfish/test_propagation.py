@@ -14,7 +14,8 @@ from tests.pufferfish import brute
 
 from quiltwork.numbers.matrices import stationary
 from quiltwork.pufferfish import MarkovChain
-from quiltwork.pufferfish.priors.chain.propagation import ChainTranslator, one_side, reversed_chain
+from quiltwork.pufferfish.priors.chain.attained import reversed_chain
+from quiltwork.pufferfish.priors.chain.propagation import ChainTranslator, one_side
 from quiltwork.pufferfish.translation.propagation import OneSide, Spread
 
 UNIT = 2.0**-53

@@ -18,9 +18,10 @@ from quiltwork.checks import FloatArray
 from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.numbers.matrices import TINY, stationary_error
 from quiltwork.numbers.rounding import UNIT
+from quiltwork.pufferfish.priors.chain.attained import reversed_chain
 from quiltwork.pufferfish.priors.chain.chain import MarkovChain
 from quiltwork.pufferfish.priors.chain.influence import given_laws
-from quiltwork.pufferfish.priors.chain.propagation import MIN_PROBABILITY, reversed_chain
+from quiltwork.pufferfish.priors.chain.propagation import MIN_PROBABILITY
 
 
 @attrs.frozen(eq=False, slots=False)

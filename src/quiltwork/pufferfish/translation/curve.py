@@ -46,7 +46,7 @@ MOST_REFINED = 12
 ATOM_LIMIT = 10_000
 LOST = 1e-250  # mass that may be lost to underflow
 PROBE = 0.1  # per-entry epsilon at which the most suspicious case is chosen
-PLACES, ROUNDS = 801, 30
+PLACES, ROUNDS, SUSPECTS = 801, 30, 4  # thresholds, halvings of an interval, and cases that are tried for a lower end
 
 
 class BySize:
@@ -166,26 +166,31 @@ class Witness:
     """A mechanism that really leaks, or nothing: the lower end of what is promised for Gaussian losses.
 
     A count that one entry changes by at most 1, with Gaussian noise of this mu, has the loss that was stated; its laws
-    under the two secrets are mixtures, and the best threshold on it tells them apart.
+    under the two secrets are mixtures, and the best threshold on it tells them apart.  Several cases with large bounds
+    are tried: the largest of all need not leak most.
     """
 
     mu: float
-    laws: tuple[FloatArray, FloatArray] | None
+    laws: tuple[tuple[FloatArray, FloatArray], ...]
 
     @classmethod
     def of(cls, loss: Loss, translator: Translator, secrets: Secrets | None) -> Witness:
-        """The count that the prior offers, in its most suspicious case."""
+        """The counts that the prior offers, in its most suspicious cases."""
         mu = _mu(loss)
         if mu == 0.0:
-            return cls(0.0, None)
-        worst = int(np.argmax(translator.cases(PROBE)))
-        return cls(mu * (1.0 - 1e-12), translator.prior.query_laws(worst, secrets))
+            return cls(0.0, ())
+        worst = np.argsort(-translator.cases(PROBE), kind="stable")[:SUSPECTS]
+        found = [translator.prior.query_laws(int(case), secrets) for case in worst]
+        return cls(mu * (1.0 - 1e-12), tuple(laws for laws in found if laws is not None))
 
     def delta(self, epsilon: float) -> float:
-        """What the best threshold on the noisy count attains, rounded down."""
-        if self.laws is None or not epsilon < 700.0:
+        """What the best threshold on a noisy count attains, rounded down."""
+        if not epsilon < 700.0:
             return 0.0
-        ours, theirs = self.laws
+        return max((self._attained(laws, epsilon) for laws in self.laws), default=0.0)
+
+    def _attained(self, laws: tuple[FloatArray, FloatArray], epsilon: float) -> float:
+        ours, theirs = laws
         counts, reach = np.arange(ours.size), 8.0 / self.mu
         places = np.linspace(-reach, ours.size + reach, PLACES)
         above = ndtr((counts[None, :] - places[:, None]) * self.mu)
@@ -194,14 +199,16 @@ class Witness:
 
     def epsilon(self, delta: float) -> float:
         """An epsilon at which more than delta is still attained."""
-        if not 0.0 < delta < 1.0 or self.delta(0.0) <= delta:
-            return 0.0
-        low, high = 0.0, 1.0
-        while high < 512.0 and self.delta(high) > delta:
-            low, high = high, 2.0 * high
-        for _ in range(ROUNDS):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if self.delta(middle) > delta else (low, middle)
+        low = 0.0
+        for laws in self.laws if 0.0 < delta < 1.0 else ():
+            if self._attained(laws, low) <= delta:
+                continue  # another count leaks more
+            high = max(2.0 * low, 1.0)
+            while high < 512.0 and self._attained(laws, high) > delta:
+                low, high = high, 2.0 * high
+            for _ in range(ROUNDS):
+                middle = 0.5 * (low + high)
+                low, high = (middle, high) if self._attained(laws, middle) > delta else (low, middle)
         return low
 
 

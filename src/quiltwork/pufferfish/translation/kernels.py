@@ -98,41 +98,43 @@ class Kernels:
 
     def _started(self, weights: FloatArray) -> tuple[np.ndarray, FloatArray, FloatArray]:
         """Bases with nothing negative, their inverses and values."""
-        simple = self._simple(weights)
+        every = np.arange(len(weights))
         if self.basis is not None:
             try:
-                inverse, values = self._solved(self.basis, weights)
+                inverse, values = self._solved(self.basis, weights, every)
             except np.linalg.LinAlgError:  # the weights have changed too much
                 self.basis = None
             else:
-                kept = np.all(values > -LOST, axis=1)
-                if kept.all():
-                    return self.basis, inverse, values
-                self.basis = np.where(kept[:, None], self.basis, simple)
-        basis = simple if self.basis is None else self.basis
-        return basis, *self._solved(basis, weights)
+                lost = np.flatnonzero(~np.all(values > -LOST, axis=1))
+                basis = self.basis.copy()
+                basis[lost] = self._simple(weights, lost)
+                inverse[lost], values[lost] = self._solved(basis[lost], weights, lost)
+                return basis, inverse, values
+        basis = self._simple(weights, every)
+        return basis, *self._solved(basis, weights, every)
 
-    def _simple(self, weights: FloatArray) -> np.ndarray:
-        """Everything from one state goes to one place."""
-        pairs, count = np.arange(len(weights)), weights.shape[1]
-        place = np.where((self.taken > 0)[:, None, :], weights, np.inf).argmin(axis=2)
-        load = np.zeros((len(weights), count))
+    def _simple(self, weights: FloatArray, which: np.ndarray) -> np.ndarray:
+        """Everything from one state goes to one place, in these pairs."""
+        pairs, count, taken = np.arange(which.size), weights.shape[1], self.taken[which]
+        place = np.where((taken > 0)[:, None, :], weights[which], np.inf).argmin(axis=2)
+        load = np.zeros((which.size, count))
         for y in range(count):
-            load[pairs, place[:, y]] += weights[pairs, y, place[:, y]] * self.given[:, y]
-        fullest = np.where(self.taken > 0, load / np.where(self.taken > 0, self.taken, 1.0), -1.0).argmax(axis=1)
-        left = np.broadcast_to(count * count + 1 + np.arange(count), (len(weights), count)).copy()
+            load[pairs, place[:, y]] += weights[which, y, place[:, y]] * self.given[which, y]
+        fullest = np.where(taken > 0, load / np.where(taken > 0, taken, 1.0), -1.0).argmax(axis=1)
+        left = np.broadcast_to(count * count + 1 + np.arange(count), (which.size, count)).copy()
         left[pairs, fullest] = count * count
         return np.concatenate((np.arange(count) * count + place, left), axis=1)
 
-    def _solved(self, basis: np.ndarray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _solved(self, basis: np.ndarray, weights: FloatArray, which: np.ndarray) -> tuple[FloatArray, FloatArray]:
+        """Inverses of the bases of these pairs, and what their variables then are."""
         count = weights.shape[1]
         kernel, left = basis < count * count, basis > count * count
         y = np.where(kernel, basis // count, 0)
         w = np.where(kernel, basis % count, np.where(left, basis - count * count - 1, 0))
-        pairs, place = np.arange(len(weights))[:, None], np.broadcast_to(np.arange(2 * count), basis.shape)
-        matrix = np.zeros((len(weights), 2 * count, 2 * count))
+        pairs, place = np.arange(which.size)[:, None], np.broadcast_to(np.arange(2 * count), basis.shape)
+        matrix = np.zeros((which.size, 2 * count, 2 * count))
         matrix[pairs, y, place] = kernel
-        matrix[pairs, count + w, place] = np.where(kernel, weights[pairs, y, w], left)
-        matrix[:, count:] -= (basis == count * count)[:, None, :] * self.taken[:, :, None]
+        matrix[pairs, count + w, place] = np.where(kernel, weights[which[:, None], y, w], left)
+        matrix[:, count:] -= (basis == count * count)[:, None, :] * self.taken[which][:, :, None]
         inverse = np.linalg.inv(matrix)
-        return inverse, (inverse[:, :, :count] @ self.given[:, :, None])[:, :, 0]
+        return inverse, (inverse[:, :, :count] @ self.given[which][:, :, None])[:, :, 0]

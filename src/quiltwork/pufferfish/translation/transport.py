@@ -63,7 +63,8 @@ class Transport:
     def of(cls, matrix: FloatArray, error: float) -> Transport | None:
         """None where nothing is impossible, or too many states follow one."""
         size, following = len(matrix), int((matrix > 0).sum(axis=1).max())
-        few = size > 2 and following < size and following <= MOST_FOLLOWING and (size * following) ** 2 <= MOST_WORK
+        few = following <= MOST_FOLLOWING and (size * following) ** 2 <= MOST_WORK
+        few = few and size > 2 and not bool(np.all(matrix > 0))
         return cls(matrix, error) if few else None
 
     def through(self, slope: FloatArray, kernels: Kernels | None = None) -> FloatArray:
@@ -87,20 +88,21 @@ class Transport:
         if not 0.0 < cost <= MOST_SLOPE:
             return known
         cell = math.ceil(CELLS * math.log2(cost))
-        raised = np.maximum(own * (2.0 ** (cell / CELLS) / cost), own)
+        raised = np.maximum(own / cost * 2.0 ** (cell / CELLS), own)
         key = cell, raised.tobytes()
         if key not in self._found:
-            self._found[key] = self._solved(raised, -(-cell // CELLS))
+            self._found[key] = self._solved(raised)
         return np.asarray(np.minimum(known, self._found[key]))
 
-    def _solved(self, own: FloatArray, power: int) -> FloatArray:
+    def _solved(self, own: FloatArray) -> FloatArray:
         """From the bound where every entry costs the next power of 2, scaled down as far as it then is a bound."""
-        anchor = self._anchor(power)
+        share, power = math.frexp(float(own.max()))  # own <= 2^power
+        anchor = self._anchor(power - 1 if share == 0.5 else power)
         if anchor is None:
             return np.full(own.shape, np.inf)
         kernels, above = anchor[0].copy(), anchor[1]
-        for share in (math.ldexp(float(own.max()), -power) * raised for raised in RAISED):
-            found = self._above(own, share * above, above, kernels, FEW_ROUNDS) if share < 1.0 else None
+        for raised in RAISED if share > 0.5 else ():
+            found = self._above(own, share * raised * above, above, kernels, FEW_ROUNDS)
             if found is not None:
                 return found
         return above

@@ -27,6 +27,7 @@ from quiltwork.numbers.matrices import (
 )
 from quiltwork.numbers.rounding import UNIT
 from quiltwork.pufferfish.prior import Atoms, ChainPrior, Translation
+from quiltwork.pufferfish.priors.chain.attained import favoured_counts
 from quiltwork.pufferfish.priors.chain.described import described
 from quiltwork.pufferfish.priors.chain.influence import (
     FEW_STATES,
@@ -45,7 +46,6 @@ from quiltwork.pufferfish.priors.chain.propagation import (
     ChainTranslator,
     GivenTranslator,
     chain_atoms,
-    favoured_counts,
 )
 from quiltwork.pufferfish.priors.chain.propagation import MOST_WORK as MOST_GIVEN
 from quiltwork.pufferfish.priors.joint.cases import check_secrets

@@ -4,10 +4,6 @@ eps(u, v) <= e + S_left(u, v) + S_right(u, v): condition on one side at a time, 
 side is the chain itself.  The left side is, for a stationary chain, the chain read backwards; with a given first law,
 the kernel P(x_(i-1) | x_i) of every entry; and for every first law what `AnyTranslator` proves.
 
-What is attained: count the entries that the first state favours, those with P^d[u, x_t] > P^d[v, x_t] at distance d.
-One entry changes the count by at most 1, so that the count with noise is a legal release, and its laws under the two
-secrets are known.  For two states this count is the worst query of all (theory 3.4).
-
 Reference: theory/pufferfish.md 3.4, 3.5, 3.6 (ii) and 4.2.
 """
 
@@ -15,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from typing import overload
+from typing import Any, overload
 
 import attrs
 import numpy as np
@@ -24,19 +20,18 @@ from quiltwork.checks import FloatArray
 from quiltwork.numbers.matrices import TINY, Powers, power_error, powers, stationary_error
 from quiltwork.numbers.rounding import UNIT, up
 from quiltwork.pufferfish.prior import Atoms, Translation
+from quiltwork.pufferfish.priors.chain.attained import attained, reversed_chain
 from quiltwork.pufferfish.priors.chain.influence import Place, given_laws, sides
 from quiltwork.pufferfish.translation.propagation import ENDLESS_ENTRIES, OneSide, Spread
 from quiltwork.pufferfish.translation.transport import Transport, differing
 
 BECAUSE = "Lipschitz propagation along the chain: each side lets through what its transition law allows"
 MANY_STATES = 40
-FARTHEST = 4000  # entries on each side that a witness reads
 STEPS, FEW_STEPS = (1, 2, 3, 4, 6, 8, 12, 16), (1, 2, 3, 4, 6, 8)
 FAR_STEPS = (12, 16, 24, 32, 48, 64, 96, 128)  # where some shorter steps are impossible
 MIN_PROBABILITY = 1e-250
 MOST_WORK = 3e6  # entries times cubed states, beyond which only Theorem 6 is used
 REACH, MOST_STATES = 32, 12  # how far back the cut may be, and up to how many states it is tried
-COUNTED = 64  # entries on each side that the query reads
 SAME = 1e-9  # relative: a chain that is so close to itself backwards is taken with a larger error
 SUSPECTS, MOST_DIFFERING = (
     4,
@@ -88,12 +83,6 @@ class LazySpreads(Sequence[Spread]):
                 self._powers.matrices[d - 1], self._powers.possible[d - 1], d * self._powers.error
             )
         return self._made[place]
-
-
-def reversed_chain(matrix: FloatArray, stationary: FloatArray) -> FloatArray:
-    """The chain read backwards from its stationary law."""
-    backward = matrix.T * stationary[None, :] / stationary[:, None]
-    return np.asarray(backward / backward.sum(axis=1, keepdims=True))
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -148,7 +137,7 @@ class ChainTranslator(_Forward):
     def at(self, epsilon: float, places: Sequence[tuple[int | None, int | None]]) -> list[FloatArray]:
         """The bounds for every ordered pair of states, with so many entries on each side (None for any number)."""
         own = self.own(epsilon)
-        sides: list[list[FloatArray]] = []
+        sides: list[list[Any]] = []
         for side, counts in zip(self.sides, zip(*places, strict=True), strict=True):
             if sides and side is self.sides[0] and counts == tuple(place[0] for place in places):
                 sides.append(sides[0])
@@ -191,33 +180,6 @@ class ChainTranslator(_Forward):
         return list(
             dict.fromkeys(int(pair) for score in scores for pair in np.argsort(-score, kind="stable")[:SUSPECTS])
         )
-
-
-def attained(
-    matrix: FloatArray, stationary: FloatArray, first: int, second: int, epsilon: float, place: Place
-) -> float:
-    """What one mechanism leaks: its likelihood has a factor e^epsilon for each entry that the first state favours.
-
-    V(x) = e^(epsilon * number of entries with P^d[u, x_t] > P^d[v, x_t]) is per-entry private, and such outputs exist.
-    For two states it is the worst of all (theory/pufferfish.md 3.4).
-    """
-    total = epsilon = min(epsilon, 600.0)  # a smaller factor is legal as well, and does not overflow
-    for kernel, count in ((reversed_chain(matrix, stationary), place.before), (matrix, place.after)):
-        depth = FARTHEST if count is None else min(count, FARTHEST)
-        rows, factors = np.stack((kernel[first], kernel[second])), []
-        for _ in range(depth):
-            if float(np.abs(rows[0] - rows[1]).max()) < 1e-15:
-                break  # further entries are read with equal chances
-            factors.append(np.where(rows[0] > rows[1], np.exp(epsilon), 1.0))
-            rows = rows @ kernel
-        value = np.ones(len(matrix))
-        for factor in reversed(factors):
-            value = kernel @ (factor * value)
-            value /= value.max()
-        if factors and value[second] > 0.0 < value[first]:
-            total += max(float(np.log(value[first]) - np.log(value[second])), 0.0)
-        total -= 16.0 * UNIT * (len(matrix) + 4) * (len(factors) + 2)  # digits that logarithms near 0 have lost
-    return total - 1e-11 * (1.0 + total) * min(1.0, epsilon)
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -365,32 +327,6 @@ class AnyTranslator(_Forward):
     def _at(self, index: int, epsilon: float, cuts: Sequence[FloatArray]) -> FloatArray:
         whole = up(index * epsilon) * (1.0 - np.eye(len(self.matrix)))
         return np.asarray(np.minimum(whole, cuts[min(index, REACH) - 1])) if index else whole
-
-
-def favoured_counts(
-    matrix: FloatArray, stationary: FloatArray, first: int, second: int, before: int | None, after: int | None
-) -> tuple[FloatArray, FloatArray]:
-    """The law of the number of favoured entries, given the first and given the second state."""
-    laws = [np.array([0.0, 1.0]), np.array([1.0, 0.0])]  # the entry itself
-    for kernel, count in ((reversed_chain(matrix, stationary), before), (matrix, after)):
-        depth = COUNTED if count is None else min(count, COUNTED)
-        found = _side(kernel, first, second, depth)
-        laws = [np.convolve(law, side) for law, side in zip(laws, found, strict=True)]
-    return laws[0], laws[1]
-
-
-def _side(kernel: FloatArray, first: int, second: int, depth: int) -> tuple[FloatArray, FloatArray]:
-    states = len(kernel)
-    rows, masks = np.stack((kernel[first], kernel[second])), []
-    for _ in range(depth):
-        masks.append(rows[0] > rows[1])
-        rows = rows @ kernel
-    now = np.zeros((2, states, depth + 1))
-    now[0, first, 0] = now[1, second, 0] = 1.0
-    for mask in masks:
-        now = np.einsum("syc,yz->szc", now, kernel)
-        now[:, mask] = np.roll(now[:, mask], 1, axis=-1)
-    return now[0].sum(axis=0), now[1].sum(axis=0)
 
 
 def told(own: FloatArray, other: FloatArray, error: float) -> tuple[FloatArray, FloatArray]:
