@@ -114,7 +114,7 @@ class Loss(BaseCurve):
         hair = 8 * UNIT * (1.0 + abs(math.log(prior)) + abs(math.log1p(-prior))) + reading
         worst, best = self.delta(odds - hair, rtol=rtol), self.delta(odds + hair, rtol=rtol)
         low, high = ((1.0 - prior) * (1.0 - float(end)) for end in (worst.upper, best.lower))
-        top = min(high * (1 + 8 * UNIT + reading), typed_above(min(most, 1 - least)))  # that of a blind guess
+        top = min(high * (1 + 8 * UNIT + reading), prior, typed_above(1 - least))
         return Bracket(min(low * (1 - 8 * UNIT - reading), top), top, "beta", worst.method, worst.met and best.met)
 
     def renyi(self, order: float) -> Bracket:
