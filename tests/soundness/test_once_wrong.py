@@ -165,3 +165,18 @@ def test_confidences_near_one_leave_no_more_than_was_typed():
     assert 0.78 < from_counts(100, 100, 0, 100, 0.0, 0.9999999999999999) <= 0.78637361413645358331
     assert half_width("gaussian", 10.0, 0.9999999999999999) == 83  # P(|Z| > 82) = 1.54e-16
     assert half_width("gaussian", 1e6, 0.9999999999999999) >= 8_304_785
+
+
+@pytest.mark.parametrize(
+    ("prior", "typed", "double"),
+    [
+        (0.99999999, "1e-8", "1.00000000502475927e-8"),
+        (0.9999999999999999, "1e-16", "1.1102230246251565e-16"),
+        (0.9, "0.1", "0.0999999999999999777"),
+    ],
+)
+def test_errors_of_a_guess_under_a_prior_near_one_in_both_readings(prior, typed, double):
+    """With sigma 100 the blind guess is the best one, up to far less than a rounding."""
+    found = qw.gaussian(100.0).bayes_risk(prior)
+    for truth in (typed, double):
+        assert Fraction(found.lower) <= Fraction(truth) <= Fraction(found.upper)

@@ -22,6 +22,7 @@ from quiltwork.errors import InvalidParameter, Unsupported
 from quiltwork.kinds import document
 from quiltwork.losses.family import Family, family_from_json
 from quiltwork.numbers.rounding import UNIT
+from quiltwork.numbers.stated import Stated, typed_above
 
 SCHEMA = "quiltwork/loss/1"
 
@@ -108,11 +109,13 @@ class Loss(BaseCurve):
         if prior in (0.0, 1.0):
             return Bracket(0.0, 0.0, "beta", "closed form")
         odds = math.log(prior) - math.log1p(-prior)
-        hair = 8 * UNIT * (1.0 + abs(math.log(prior)) + abs(math.log1p(-prior)))
+        least, most = sorted(Stated(prior).readings)
+        reading = float((most - least) / (1 - most))  # of 1 - prior, which priors near 1 leave in doubt
+        hair = 8 * UNIT * (1.0 + abs(math.log(prior)) + abs(math.log1p(-prior))) + reading
         worst, best = self.delta(odds - hair, rtol=rtol), self.delta(odds + hair, rtol=rtol)
         low, high = ((1.0 - prior) * (1.0 - float(end)) for end in (worst.upper, best.lower))
-        most = min(high * (1 + 8 * UNIT), prior, 1.0 - prior)
-        return Bracket(min(low * (1 - 8 * UNIT), most), most, "beta", worst.method, worst.met and best.met)
+        top = min(high * (1 + 8 * UNIT + reading), prior, typed_above(1 - least))
+        return Bracket(min(low * (1 - 8 * UNIT - reading), top), top, "beta", worst.method, worst.met and best.met)
 
     def renyi(self, order: float) -> Bracket:
         """The Rényi divergence of this order of the worse direction; order 1 is the mean loss, infinity the largest."""
