@@ -28,7 +28,7 @@ from tests.examples import PROFILE, examples
 from tests.truth.remembered import Remembered
 
 QUICK_SHARE, QUICK_BELOW = 0.8, "quick below"  # of all tests, and the entry that says where these end
-LEAST_KEPT, SLOW_SECONDS = 0.05, 1.0
+LEAST_KEPT, SLOW_SECONDS = 0.05, 1.0  # the first where nothing was recorded
 YOUNG = 20_000  # objects that are made between two looks for garbage: numbers of many digits hold no cycles
 DURATIONS = Path(__file__).with_name("durations.json")
 
@@ -130,10 +130,10 @@ class _Recorder:
                 self.seconds.setdefault(function, []).append(value)
 
     def pytest_sessionfinish(self):
-        means = {name: round(sum(values) / len(values), 2) for name, values in sorted(self.seconds.items())}
+        means = {name: round(sum(values) / len(values), 3) for name, values in sorted(self.seconds.items())}
         cases = sorted(means[name] for name, values in self.seconds.items() for _ in values)
-        quick = cases[min(int(QUICK_SHARE * len(cases)), len(cases) - 1)] + 0.01 if cases else LEAST_KEPT
-        kept = {QUICK_BELOW: round(quick, 2)} | {name: mean for name, mean in means.items() if mean >= LEAST_KEPT}
+        quick = cases[min(int(QUICK_SHARE * len(cases)), len(cases) - 1)] if cases else LEAST_KEPT
+        kept = {QUICK_BELOW: quick} | {name: mean for name, mean in means.items() if mean >= quick}
         self.path.write_text(json.dumps(kept, indent=0) + "\n", encoding="utf-8")
 
 
