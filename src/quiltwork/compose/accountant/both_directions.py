@@ -32,6 +32,7 @@ from quiltwork.compose.releases import Counted
 from quiltwork.losses.families.gaussian import GaussianPair
 from quiltwork.losses.families.poisson import PoissonPair
 from quiltwork.losses.transforms.sampled_gaussian import Line, SampledGaussian
+from quiltwork.losses.transforms.transform import Spectrum
 from quiltwork.numbers.rounding import UNIT
 
 METHOD = "characteristic function"
@@ -39,6 +40,7 @@ CLOSE = 1e-9  # relative width of a bracket, from which on no other line is trie
 LINES = 2
 LOSS, LEAST = 0.9, 1e-300  # in log D of that bound, and of a kernel
 AIMED = 2e-3  # by how much the ladder may be wrong about epsilon
+SIZES = 1e-12  # room for the rounding of a sum of sizes
 ALIKE = 0.9  # of epsilon: a direction that costs so much is not ruled out by Chernoff's bound
 
 
@@ -100,34 +102,51 @@ class _Both:
     def _on_lines(self, near: dict[bool, float]) -> tuple[float, float] | None:
         """Ends from the line of the direction that costs more; the other one is read on the same nodes, or its own."""
         self.first = max(near, key=lambda removed: near[removed])
-        line = self._line(self.first, near[self.first])
-        if line is None:
-            return None
         least = near[self.first] * (1 - AIMED)
         others = [r for r in self.directions if r != self.first]
-        others = [r for r in others if near.get(r, 0.0) > ALIKE * least or not self._below(r, least)]
-        views = self._views(line, [self.first, *others])
-        if not views:
+        likely = [r for r in others if near.get(r, 0.0) > ALIKE * least or not self._below(r, least)]
+        line = self._line(self.first, near[self.first])
+        spectra = None if line is None else self._spectra(line, [self.first, *likely])
+        if line is None or spectra is None:
             return None
-        ends = self._inverted(views[self.first], views[self.first].root(self.log_delta, near[self.first]))
-        for removed in self.directions:
+        view = view_of(line, spectra[0], line.nodes)
+        ends = self._inverted(view, view.root(self.log_delta, near[self.first]))
+        for removed in others:
             if ends is None:
                 break
-            if removed == self.first or (removed not in views and self._below(removed, ends[0])):
-                continue
-            if removed not in views or not self._decided(views[removed], ends[0]):
-                ends = self._with(removed, ends, near.get(removed, ends[0]))
+            if removed in likely:
+                below = self._read(removed, line, spectra[1 + likely.index(removed)], ends[0])
+            else:
+                below = self._below(removed, ends[0])
+            ends = ends if below else self._with(removed, ends, near.get(removed, ends[0]))
         return ends
+
+    def _read(self, removed: bool, line: Contour, spectrum: Spectrum, epsilon: float) -> bool:
+        """Whether D(epsilon) < delta for certain, from the nodes of another line: by their sizes, or by their sum.
+
+        Aliases are positive: an upper end needs no bound of them.
+        """
+        tail = tail_beyond(self.table.decay(self._at(removed, line.theta)), line.cutoff)
+        u = line.nodes
+        sizes = np.exp(spectrum.log_phi.real + spectrum.log_phi_error) / np.hypot(line.theta, u)
+        sizes /= np.hypot(line.theta + 1, u)
+        most = (float(sizes.sum()) - 0.5 * float(sizes[0])) * float(u[1]) / math.pi + tail
+        log_size = spectrum.log_mgf + spectrum.log_mgf_error - line.theta * epsilon
+        if log_size + math.log(most) < self.strict - SIZES * (1 + abs(spectrum.log_mgf)):
+            return True
+        other = attrs.evolve(line, tail=tail, window=Window.unknown(line.window.period))
+        return self._decided(view_of(other, spectrum, u), epsilon)
 
     def _with(self, removed: bool, ends: tuple[float, float], near: float) -> tuple[float, float] | None:
         """With this direction read on a line of its own."""
         line = self._line(removed, near)
-        views = {} if line is None else self._views(line, [removed])
-        if not views:
+        spectra = None if line is None else self._spectra(line, [removed])
+        if line is None or spectra is None:
             return None
-        if self._decided(views[removed], ends[0]):
+        view = view_of(line, spectra[0], line.nodes)
+        if self._decided(view, ends[0]):
             return ends
-        more = self._inverted(views[removed], views[removed].root(self.log_delta, near))
+        more = self._inverted(view, view.root(self.log_delta, near))
         return None if more is None else (max(ends[0], more[0]), max(ends[1], more[1]))
 
     def _decided(self, view: ContourView, epsilon: float) -> bool:
@@ -167,17 +186,6 @@ class _Both:
         log_mgf = float(ladder.log_mgf[int(np.searchsorted(ladder.theta, theta))]) / self.table.count
         return Line(removed, theta, log_mgf)
 
-    def _views(self, contour: Contour, directions: list[bool]) -> dict[bool, ContourView]:
-        """The direction of this line, and others at its tilt and its nodes, of which only upper ends are known then."""
-        lines = [self._at(removed, contour.theta) for removed in directions]
-        u = contour.nodes
-        spectra = self.table.spectra(lines, u)
-        if spectra is None:
-            return {}
-        views = {}
-        for line, spectrum in zip(lines, spectra, strict=True):
-            if line is not lines[0]:
-                tail = tail_beyond(self.table.decay(line), contour.cutoff)
-                contour = attrs.evolve(contour, tail=tail, window=Window.unknown(contour.window.period))
-            views[line.removed] = view_of(contour, spectrum, u)
-        return views
+    def _spectra(self, line: Contour, directions: list[bool]) -> list[Spectrum] | None:
+        """Of each direction at the tilt and the nodes of this line."""
+        return self.table.spectra([self._at(removed, line.theta) for removed in directions], line.nodes)

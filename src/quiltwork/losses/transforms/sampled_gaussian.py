@@ -183,7 +183,7 @@ class SampledGaussian:
         error = np.minimum(np.multiply.outer(wrong @ size, frequencies), 2.0 * wrong.sum(axis=1)[:, None])
         error += np.multiply.outer(weights @ (ulps * UNIT * size + loss_error), frequencies)
         # 1e-18: the mass beyond the nodes, and of the trapezoid sum of the normal density
-        quadrature = strip + self._cut(zeta, log_mgf, xi, losses) + 1e-18
+        quadrature = np.array([[strip + self._cut(line, xi, losses) + 1e-18] for line in lines])
         real, imaginary = sums.real, sums.imag
         one = log_one_plus(real, imaginary)
         left = np.maximum(np.exp(one.real), 1e-300)
@@ -237,20 +237,20 @@ class SampledGaussian:
         steps = 2 * math.pi * sigma * HEIGHTS.T / (size + need)
         return min(float(steps.max(axis=1).min()), 0.5), 2.5 * math.exp(-need)
 
-    def _cut(self, zeta: FloatArray, log_mgf: FloatArray, xi: FloatArray, losses: FloatArray) -> FloatArray:
+    def _cut(self, line: Line, xi: FloatArray, losses: FloatArray) -> float:
         """What lies beyond the first and last node, relative to M: the density falls at least like a Gaussian there.
 
         On the left w >= 1 - q bounds it also where a density with a negative power still rises.
         """
         first, last = float(xi[0]), float(xi[-1])
-        down = np.minimum(zeta, 0.0)
-        ends = np.array([first, last])
-        ends = np.exp(-0.5 * ends * ends - HALF_LOG_2PI + zeta * losses[[0, -1]] - log_mgf)
-        left = ends[:, :1] / np.maximum(abs(first) + down / self.sigma, 0.5)
-        alone = np.exp(-0.5 * first * first + down * math.log1p(-self.rate) - log_mgf) / abs(first)
-        left = np.where(zeta < 0, np.minimum(left, alone), left)
-        cut: FloatArray = left + ends[:, 1:] / np.maximum(last - np.maximum(zeta, 0.0) / self.sigma, 0.5)
-        return cut
+        down, normal = min(line.zeta, 0.0), -HALF_LOG_2PI - line.log_mgf
+        left = math.exp(normal - 0.5 * first * first + line.zeta * float(losses[0]))
+        left /= max(abs(first) + down / self.sigma, 0.5)
+        if down:
+            alone = math.exp(-0.5 * first * first + down * math.log1p(-self.rate) - line.log_mgf) / abs(first)
+            left = min(left, alone)
+        right = math.exp(normal - 0.5 * last * last + line.zeta * float(losses[-1]))
+        return left + right / max(last - max(line.zeta, 0.0) / self.sigma, 0.5)
 
     def _turned(
         self, weights: FloatArray, offset: FloatArray, frequencies: FloatArray, work: int
