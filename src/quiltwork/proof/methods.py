@@ -20,7 +20,7 @@ Method = Callable[[Composition, Fraction], Enclosure | None]
 Decides = Callable[[Enclosure], bool]
 
 CONTOUR_ACCURACIES = (1e-3, 1e-6, 1e-11, 1e-15)
-CONTOUR_WORK = 2e7  # products of balls: a few seconds
+CONTOUR_WORK = 2e7  # products of balls of a law: a few seconds
 NO_BETTER = 0.9  # of the width before: a finer sum that leaves so much is the last
 CONTOUR = f"{__package__}.contour"  # asked only where it is there
 
@@ -46,12 +46,9 @@ def _by_contour(composition: Composition, epsilon: Fraction, decides: Decides, e
     for upper in sorted(question.sides, reverse=end == "upper"):
         one: Enclosure | None = None  # what is known of this law
         two = len(question.sides) > 1
-        for accuracy in CONTOUR_ACCURACIES:
-            last = accuracy == CONTOUR_ACCURACIES[-1]
-            if one is not None and not decides(_of_side(_at_best(one, accuracy, last and two, upper), two, upper)):
-                if not last or two:
-                    continue
-            value = question.ball(upper, accuracy)
+        level: int | None = 0
+        while level is not None:
+            value = question.ball(upper, CONTOUR_ACCURACIES[level])
             if value is None:
                 break
             before, one = one, Enclosure.of(value, "contour sums in balls", 128, falls)
@@ -62,7 +59,21 @@ def _by_contour(composition: Composition, epsilon: Fraction, decides: Decides, e
                 return found
             if before is not None and not one.high - one.low < NO_BETTER * (before.high - before.low):
                 break
+            level = _next(one, level + 1, lambda best: decides(_of_side(best, two, upper)))
     return found
+
+
+def _next(found: Enclosure, level: int, decides: Decides) -> int | None:
+    """The accuracy that likely decides, else the next one; None where the divergence of this law would not decide."""
+    ends = (attrs.evolve(found, high=found.low), attrs.evolve(found, low=found.high))
+    if level == len(CONTOUR_ACCURACIES) or not any(decides(end) for end in ends):
+        return None
+    middle = (found.low + found.high) / 2
+    for place in range(level, len(CONTOUR_ACCURACIES)):
+        room = 2 * middle * CONTOUR_ACCURACIES[place]
+        if decides(attrs.evolve(found, low=middle - room, high=middle + room)):
+            return place
+    return level
 
 
 def _of_side(found: Enclosure, two: bool, upper: bool) -> Enclosure:
@@ -70,14 +81,6 @@ def _of_side(found: Enclosure, two: bool, upper: bool) -> Enclosure:
     if not two:
         return found
     return attrs.evolve(found, low=ball(0)) if upper else attrs.evolve(found, high=ball(1))
-
-
-def _at_best(found: Enclosure, accuracy: float, ideal: bool, upper: bool) -> Enclosure:
-    """About what a sum of this accuracy will find; ideal: the most that it can."""
-    if ideal:
-        return attrs.evolve(found, high=found.low) if upper else attrs.evolve(found, low=found.high)
-    middle = (found.low + found.high) / 2
-    return attrs.evolve(found, low=middle * (1 - 2 * accuracy), high=middle * (1 + 2 * accuracy))
 
 
 def _transform(release: Release) -> tuple[renyi.Moment, Any]:

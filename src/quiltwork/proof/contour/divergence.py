@@ -98,11 +98,12 @@ class Question:
 
     parts: (law, count), law = {"loss": JSON of one release, "direction": "remove" or "add"}; for losses that are known
     between two pairs only, "bound": "upper" or "lower" asks for one of them.
-    work: products of balls allowed for all of it; no clock is read.
+    work: products of balls allowed for each bound; no clock is read.
     """
 
     def __init__(self, parts: Described, epsilon: arb, work: float) -> None:
-        self.eps, self.budget, self._parts = epsilon, Budget(work), _merged(parts)
+        self.eps, self._parts = epsilon, _merged(parts)
+        self._budgets = {True: Budget(work), False: Budget(work)}
         one = self._parts[0][0]["loss"]["kind"] if [count for _, count in self._parts] == [1] else None
         two = any(two_sided(law["loss"]) and "bound" not in law for law, _ in self._parts)
         # attained by one release; the pair above bounded range
@@ -114,7 +115,7 @@ class Question:
         with precision(BITS):
             try:
                 found = [
-                    _composed(json.dumps(parts, sort_keys=True, default=str), upper).at(self.eps, accuracy, self.budget)
+                    _composed(json.dumps(parts, sort_keys=True, default=str), upper).at(self.eps, accuracy, self._budgets[upper])
                     for parts in ([self._parts] if upper else _chosen(self._parts, self.eps))
                 ]
                 return max(found, key=lambda ball: near(lo(ball)))
