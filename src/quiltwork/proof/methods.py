@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -59,8 +60,13 @@ def _by_contour(composition: Composition, epsilon: Fraction, decides: Decides, e
                 return found
             if before is not None and not one.high - one.low < NO_BETTER * (before.high - before.low):
                 break
-            level = _next(one, level + 1, lambda best: decides(_of_side(best, two, upper)))
+            level = _next(one, level + 1, partial(_decided, decides, two, upper))
     return found
+
+
+def _decided(decides: Decides, two: bool, upper: bool, found: Enclosure) -> bool:
+    """Whether it decides, found of one law."""
+    return decides(_of_side(found, two, upper))
 
 
 def _next(found: Enclosure, level: int, decides: Decides) -> int | None:

@@ -11,8 +11,19 @@ from typing import Any
 
 from flint import arb, ctx
 
-from quiltwork.proof.fields import Refused
-from quiltwork.proof.contour.balls import Budget, Undecided, between, exact, fraction, hi, lo, met, near, precision, total
+from quiltwork.proof.contour.balls import (
+    Budget,
+    Undecided,
+    between,
+    exact,
+    fraction,
+    hi,
+    lo,
+    met,
+    near,
+    precision,
+    total,
+)
 from quiltwork.proof.contour.cut import cut
 from quiltwork.proof.contour.gaussians import MovedGaussians
 from quiltwork.proof.contour.lattice import lattice, shared_lattice
@@ -23,6 +34,7 @@ from quiltwork.proof.contour.powers import powers
 from quiltwork.proof.contour.random_allocation.mean import one_epoch
 from quiltwork.proof.contour.ranges import best_top, likely_top
 from quiltwork.proof.contour.single import one_release
+from quiltwork.proof.fields import Refused
 
 BITS = 128
 COARSE = ((64, 1e-4), (96, 1e-7))  # bits for coarse accuracies: fewer nodes, and shorter products
@@ -32,6 +44,7 @@ MAX_POINTS = 6_000  # sums of points that are listed
 LINE, APART = 0.6, 0.2  # of the work that is left, before smoothing
 POINT = 60  # products of balls that one of them is counted as
 POWER = 250
+RELEASE = 3e4  # products of balls for one release in closed form
 MOMENT = 1e6  # products of balls for one moment
 UNDECIDED = (Undecided, OverflowError, ZeroDivisionError, ValueError, KeyError, TypeError)
 Described = Sequence[tuple[dict[str, Any], int]]
@@ -113,14 +126,16 @@ class Question:
     def ball(self, upper: bool, accuracy: float) -> arb | None:
         """A ball of the bound from above, or from below, of about this relative width; None where there is none."""
         with precision(BITS):
-            try:
-                found = [
-                    _composed(json.dumps(parts, sort_keys=True, default=str), upper).at(self.eps, accuracy, self._budgets[upper])
-                    for parts in ([self._parts] if upper else _chosen(self._parts, self.eps))
-                ]
-                return max(found, key=lambda ball: near(lo(ball)))
-            except UNDECIDED:
-                return None
+            best: arb | None = None
+            for parts in _revealed(self._parts) if upper else _chosen(self._parts, self.eps):
+                try:
+                    one = _composed(json.dumps(parts, sort_keys=True, default=str), upper)
+                    found = one.at(self.eps, accuracy, self._budgets[upper])
+                except UNDECIDED:
+                    continue
+                if best is None or (hi(found) < hi(best) if upper else lo(found) > lo(best)):
+                    best = found
+            return best
 
 
 class Moments:
@@ -199,6 +214,19 @@ def _merged(parts: Described) -> list[tuple[dict[str, Any], int]]:
     return [(law, count) for law, count in found.values() if count > 0]
 
 
+def _revealed(parts: Described) -> list[Described]:
+    """Batches that are cut: full ones, which are rare, as what they are, or as what tells everything."""
+    if not any(law["loss"]["kind"] == "truncated_poisson" for law, _ in parts) or [n for _, n in parts] == [1]:
+        return [parts]
+    marked = [
+        ({**law, "loss": {**law["loss"], "revealed": True}}, n)
+        if law["loss"]["kind"] == "truncated_poisson"
+        else (law, n)
+        for law, n in parts
+    ]
+    return [marked, parts]
+
+
 def _chosen(parts: Described, eps: arb) -> list[Described]:
     """Mechanisms of bounded range with two outcomes: those that likely cost most, and those that cost alike."""
     stated = [law["loss"] for law, _ in parts if law["loss"]["kind"] == "exponential"]
@@ -211,10 +239,8 @@ def _chosen(parts: Described, eps: arb) -> list[Described]:
     return [likely, parts]
 
 
-def _with_top(
-    parts: list[tuple[dict[str, Any], int]], place: int, law: dict[str, Any], count: int, at: float
-) -> list[tuple[dict[str, Any], int]]:
-    def taken(top: Fraction) -> list[tuple[dict[str, Any], int]]:
+def _with_top(parts: Described, place: int, law: dict[str, Any], count: int, at: float) -> Described:
+    def taken(top: Fraction) -> Described:
         return [*parts[:place], ({**law, "loss": {**law["loss"], "top": top}}, count), *parts[place + 1 :]]
 
     def height(top: Fraction) -> float:
@@ -257,6 +283,8 @@ def _compose(one: Composed, eps: arb, accuracy: float, budget: Budget) -> arb:
         if isinstance(law, Gaussian):
             mu = law.variance.sqrt()
             methods.append(lambda: one_release(MovedGaussians([(arb(1), mu)], [(arb(1), arb(0))]), eps))
+    if (one_of := _beside_finite(laws)) is not None:
+        methods.append(lambda: _with_finite(one_of, laws, eps, budget))
     if shared_lattice(laws) is not None:
         methods.append(lambda: lattice(laws, eps, accuracy, budget))
     if _has_power(laws):
@@ -312,6 +340,33 @@ def _apart(one: Composed, eps: arb, accuracy: float, budget: Budget) -> arb:
     return result
 
 
+def _beside_finite(laws: Parts) -> MovedGaussians | None:
+    """One sampled Gaussian beside few multisets of finite losses."""
+    rest = [law for law, _ in laws if not isinstance(law, Finite)]
+    if len(rest) != 1 or len(laws) == 1 or not isinstance(rest[0], MovedGaussians):
+        return None
+    sizes = [math.comb(n + len(law.points) - 1, n) for law, n in laws if isinstance(law, Finite)]
+    single = all(n == 1 for law, n in laws if law is rest[0])
+    return rest[0] if single and math.prod(sizes) <= ATOMS else None
+
+
+def _with_finite(one: MovedGaussians, laws: Parts, eps: arb, budget: Budget) -> arb:
+    """Sum over the losses of the finite parts of the divergence of one release at what is left of epsilon."""
+    atoms = _atoms(laws)
+    budget.spend(RELEASE * len(atoms))
+    return total([p * one_release(one, eps - x) for p, x in atoms])
+
+
+def _atoms(laws: Parts) -> list[tuple[arb, arb]]:
+    """Masses and losses of all finite parts together."""
+    found = [(arb(1), arb(0))]
+    for law, count in laws:
+        if isinstance(law, Finite):
+            listed = multisets(law.points, count)
+            found = [(p * m, x + y) for p, x in found for m, y in listed]
+    return found
+
+
 def _seen(law: Mixture, eps: arb) -> arb:
     """One release of which it is seen which of several it is."""
     return total([w * one_release(one, eps) for w, one in law.parts if isinstance(one, MovedGaussians)])
@@ -340,11 +395,7 @@ def _has_power(laws: Parts) -> bool:
 
 def _with_power(one: Composed, eps: arb, accuracy: float, budget: Budget) -> arb:
     """Sum over the losses of the finite parts of the power's divergence at what is left of epsilon."""
-    atoms = [(arb(1), arb(0))]
-    for law, count in one.laws():
-        if isinstance(law, Finite):
-            listed = multisets(law.points, count)
-            atoms = [(p * m, x + y) for p, x in atoms for m, y in listed]
+    atoms = _atoms(one.laws())
     power, count = next(part for part in one.laws() if isinstance(part[0], (Laplace, Exponential)))
     if not isinstance(power, (Laplace, Exponential)):
         raise Undecided("no power")
@@ -361,7 +412,7 @@ def _top(node: dict[str, Any]) -> Any:
     raise Undecided("no power")
 
 
-def multisets(atoms: list[tuple[arb, arb]], count: int) -> list[tuple[arb, arb]]:
+def multisets(atoms: Sequence[tuple[arb, arb]], count: int) -> list[tuple[arb, arb]]:
     """Masses and losses of `count` copies."""
 
     def walk(place: int, left: int) -> list[tuple[arb, arb]]:
