@@ -41,7 +41,7 @@ COARSE = ((64, 1e-4), (96, 1e-7))  # bits for coarse accuracies: fewer nodes, an
 MORE_BITS = 1000
 ATOMS = 400  # multisets of finite parts beside a power of Laplace noise
 MAX_POINTS = 6_000  # sums of points that are listed
-LINE, APART = 0.6, 0.2  # of the work that is left, before smoothing
+LINE, APART, FEW_POINTS = 0.6, 0.2, 0.02  # of the work that is left, before smoothing
 POINT = 60  # products of balls that one of them is counted as
 POWER = 250
 RELEASE = 3e4  # products of balls for one release in closed form
@@ -285,8 +285,10 @@ def _compose(one: Composed, eps: arb, accuracy: float, budget: Budget) -> arb:
             methods.append(lambda: one_release(MovedGaussians([(arb(1), mu)], [(arb(1), arb(0))]), eps))
     if (one_of := _beside_finite(laws)) is not None:
         methods.append(lambda: _with_finite(one_of, laws, eps, budget))
-    if shared_lattice(laws) is not None:
-        methods.append(lambda: lattice(laws, eps, accuracy, budget))
+    known = shared_lattice(laws) is not None
+    if known:
+        share = FEW_POINTS if all(law.finite for law, _ in laws) else 1.0
+        methods.append(lambda: _with_share(budget, share, lambda part: lattice(laws, eps, accuracy, part)))
     if _has_power(laws):
         methods.append(lambda: _with_power(one, eps, accuracy, budget))
     if not all(law.finite for law, _ in laws):
@@ -296,6 +298,8 @@ def _compose(one: Composed, eps: arb, accuracy: float, budget: Budget) -> arb:
     if len(laws) == 1 and isinstance(laws[0][0], MovedGaussians):
         methods.append(lambda: _cut(one, eps, accuracy, budget))
     methods.append(lambda: _smoothed(one, eps, accuracy, budget))
+    if known:
+        methods.append(lambda: lattice(laws, eps, accuracy, budget))
     best: arb | None = None
     for method in methods:
         try:
