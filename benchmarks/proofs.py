@@ -107,7 +107,7 @@ def references(files: Sequence[str] = ()) -> int:
 
 
 def random(first: int, number: int) -> int:
-    """The cases of the soundness campaign, counted: what is proved to four digits, and which kinds are left undecided."""
+    """The cases of the soundness campaign, counted, and by kind: what is proved to four digits, what is undecided."""
     from benchmarks.soundness.claims import Skip
     from benchmarks.soundness.rooms.proofs import compared, drawn
 
