@@ -39,7 +39,7 @@ def integral(law, z):
         density = (-(x * x) / 2).exp() / (2 * arb.pi()).sqrt() if gaussian else (-x).exp() / 2
         return (((1 + z) * log).exp() + (-z * log).exp()) * density
 
-    return result + acb.integral(batch, acb(s / 2), acb(40 if gaussian else s))
+    return result + acb.integral(batch, acb(s / 2), acb(90 if gaussian else s))
 
 
 @pytest.mark.parametrize("name", LAWS)
@@ -54,11 +54,9 @@ def test_nodes_are_the_integral(name, z):
 
 def few(law, z, count):
     """A transform by so few nodes that the rule is far off."""
-    right = panels.Panels._planned
     with pytest.MonkeyPatch.context() as patch:
 
         def planned(self, t, u, piece, goal):
-            found, missed = right(self, t, u, piece, goal)
             place, middle, half = piece
             r = arb(1.6)
             height = half * (r - 1 / r) / 2
