@@ -135,7 +135,11 @@ def enclose(
         finite.judge,
         lambda one, e: chords.judge(one, e, decides),
     ]
-    for slow in slower if long else slower[:2]:
+    if not long:
+        slower.pop()
+    if chords.first(composition):
+        slower.insert(0, lambda one, e: chords.judge(one, e, decides, chords.SIZES[:1]))
+    for slow in slower:
         now = _tried(slow, composition, epsilon, reasons)
         if now is not None:
             found = now if found is None else _both(found, now)
