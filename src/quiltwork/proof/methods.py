@@ -138,7 +138,7 @@ def enclose(
     if not long:
         slower.pop()
     if chords.first(composition):
-        slower.insert(0, lambda one, e: chords.judge(one, e, decides, chords.SIZES[:1]))
+        slower.insert(0, lambda one, e: chords.judge(one, e, decides, coarse=True))
     for slow in slower:
         now = _tried(slow, composition, epsilon, reasons)
         if now is not None:
