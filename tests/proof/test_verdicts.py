@@ -162,6 +162,30 @@ def test_what_does_not_decide_is_said(monkeypatch):
     assert all("contour sums" in line for line in proof.because)
 
 
+def test_the_coarsest_accuracy_that_likely_decides_is_taken():
+    """None where no divergence of what is found would decide; the next one where only the finest would."""
+
+    def found(low, high):
+        return Enclosure(ball(low), ball(high), "a sum")
+
+    def below(bound):
+        return lambda one: True if one.high <= ball(bound) else one.low > ball(bound)
+
+    accuracies = methods.CONTOUR_ACCURACIES
+    assert accuracies[methods._next(found("0.9", "1.1"), 1, below("1.05"))] == accuracies[1]
+    assert accuracies[methods._next(found("0.9", "1.1"), 1, below("1.00001"))] == 1e-6
+    assert methods._next(found("0.9", "1.1"), 2, below("1.0")) == 2
+    assert methods._next(found("0.9", "1.1"), 1, lambda one: False) is None
+    assert methods._next(found("0.9", "1.1"), len(accuracies), below("1.05")) is None
+
+
+def test_a_law_that_is_only_above_says_nothing_from_below():
+    one = Enclosure(ball("0.9"), ball("1.1"), "a sum")
+    assert methods._of_side(one, True, True).low.is_zero()
+    assert methods._of_side(one, True, False).high == 1
+    assert methods._of_side(one, False, True) == one
+
+
 def test_three_values():
     assert (every([True, None]), every([None, False]), every([])) == (None, False, True)
     assert (some([False, None]), some([None, True]), some([])) == (None, True, False)

@@ -45,9 +45,10 @@ def first(composition: Composition) -> bool:
 
 
 def judge(
-    composition: Composition, epsilon: Fraction, decides: Callable[[Enclosure], bool], sizes: tuple[int, ...] = SIZES
+    composition: Composition, epsilon: Fraction, decides: Callable[[Enclosure], bool], coarse: bool = False
 ) -> Enclosure | None:
     """The enclosure on finer and finer grids, until it decides; Refused where the releases are of other kinds."""
+    sizes = SIZES[:1] if coarse else SIZES
     if not 1 < sum(release.count for release in composition.releases) <= MOST_COUNT:
         raise Refused("chords are for a few releases")
     if not all(_attained(release.node) for release in composition.releases):

@@ -21,7 +21,7 @@ Method = Callable[[Composition, Fraction], Enclosure | None]
 Decides = Callable[[Enclosure], bool]
 
 CONTOUR_ACCURACIES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-11, 1e-15)  # of which the coarsest that likely decides is taken
-CONTOUR_WORK = 2e7  # products of balls of a law: a few seconds
+CONTOUR_WORK = 5e7  # products of balls for a law: a few seconds
 NO_BETTER = 0.9  # of the width before: a finer sum that leaves so much is the last
 CONTOUR = f"{__package__}.contour"  # asked only where it is there
 
@@ -138,7 +138,7 @@ def enclose(
     if not long:
         slower.pop()
     if chords.first(composition):
-        slower.insert(0, lambda one, e: chords.judge(one, e, decides, chords.SIZES[:1]))
+        slower.insert(0, lambda one, e: chords.judge(one, e, decides, coarse=True))
     for slow in slower:
         now = _tried(slow, composition, epsilon, reasons)
         if now is not None:

@@ -8,7 +8,19 @@ from typing import Any
 
 from flint import arb, ctx
 
-from quiltwork.proof.contour.balls import Budget, Undecided, between, fraction, hi, lo, met, near, precision, total
+from quiltwork.proof.contour.balls import (
+    Budget,
+    Undecided,
+    between,
+    fraction,
+    hi,
+    lo,
+    met,
+    near,
+    precision,
+    total,
+    with_share,
+)
 from quiltwork.proof.contour.cut import cut
 from quiltwork.proof.contour.gaussians import MovedGaussians
 from quiltwork.proof.contour.lattice import lattice, shared_lattice
@@ -138,13 +150,13 @@ def _compose(one: Composed, eps: arb, accuracy: float, budget: Budget) -> arb:
     known = shared_lattice(laws) is not None
     if known:
         share = FEW_POINTS if all(law.finite for law, _ in laws) else 1.0
-        methods.append(lambda: _with_share(budget, share, lambda part: lattice(laws, eps, accuracy, part)))
+        methods.append(lambda: with_share(budget, share, lambda part: lattice(laws, eps, accuracy, part)))
     if _has_power(laws):
         methods.append(lambda: _with_power(one, eps, accuracy, budget))
     if not all(law.finite for law, _ in laws):
-        methods.append(lambda: _with_share(budget, LINE, lambda part: one.line().at(eps, accuracy, part)))
+        methods.append(lambda: with_share(budget, LINE, lambda part: one.line().at(eps, accuracy, part)))
         if all(law.points for law, _ in laws):
-            methods.append(lambda: _with_share(budget, APART, lambda part: _apart(one, eps, accuracy, part)))
+            methods.append(lambda: with_share(budget, APART, lambda part: _apart(one, eps, accuracy, part)))
     if len(laws) == 1 and isinstance(laws[0][0], MovedGaussians):
         methods.append(lambda: _cut(one, eps, accuracy, budget))
     methods.append(lambda: _smoothed(one, eps, accuracy, budget))
@@ -164,15 +176,6 @@ def _compose(one: Composed, eps: arb, accuracy: float, budget: Budget) -> arb:
     if best is None:
         raise Undecided("no method")
     return best
-
-
-def _with_share(budget: Budget, share: float, method: Callable[[Budget], arb]) -> arb:
-    """A method that leaves work for those after it."""
-    part = Budget(share * budget.left)
-    try:
-        return method(part)
-    finally:
-        budget.left -= share * budget.left - part.left
 
 
 def _apart(one: Composed, eps: arb, accuracy: float, budget: Budget) -> arb:

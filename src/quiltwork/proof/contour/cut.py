@@ -7,6 +7,7 @@ D = D_{A^T} + D_F + D_C, F = (A+B)^T - A^T (a jump, none of them in C), D_C (som
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from flint import acb, arb, ctx
@@ -25,13 +26,14 @@ from quiltwork.proof.contour.balls import (
     normal_below,
     total,
     waves,
+    with_share,
 )
 from quiltwork.proof.contour.gaussians import MovedGaussians
 from quiltwork.proof.contour.line import line
 
 RATIOS = (1.4, 2.0, 3.0, 4.5, 7.0, 11.0, 17.0)
 WIDTHS = (0.12, 0.05, 0.02)
-STEERED = 3e5  # products of balls that the steering of one cut is counted as
+STEERED, SHARE = 2e5, 0.3  # products of balls that its steering is counted as; of the work that is left, for one cut
 MARGIN = 8.5  # widths between the upper cut and the least x whose loss is enough by itself
 
 
@@ -138,11 +140,11 @@ def cut(whole: MovedGaussians, count: int, eps: arb, accuracy: float, budget: Bu
     if whole.smallest is None or not whole.v.trivial or not eps > 0:
         raise Undecided("no cut")
     best: arb | None = None
-    cuts = [(width, ratio, False) for width in WIDTHS for ratio in RATIOS]
+    cuts = [(width, ratio, False) for ratio in RATIOS for width in WIDTHS]
     for width, ratio, anyway in cuts + [(width, RATIOS[-1], True) for width in WIDTHS]:
         try:
             budget.spend(STEERED)
-            found = _cut_at(whole, count, eps, accuracy, width, ratio, anyway, budget)
+            found = with_share(budget, SHARE, partial(_cut_at, whole, count, eps, accuracy, width, ratio, anyway))
         except (Undecided, OverflowError, ValueError):
             continue
         best = met(best, found)

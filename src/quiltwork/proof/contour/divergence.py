@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 from flint import arb
 
 from quiltwork.proof.contour.balls import Budget, Undecided, between, exact, fraction, hi, lo, near, precision
@@ -45,7 +46,7 @@ class Question:
 
     def ball(self, upper: bool, accuracy: float) -> arb | None:
         """A ball of the bound from above, or from below, of about this relative width; None where there is none."""
-        with precision(BITS):
+        with precision(BITS), np.errstate(all="ignore"):  # doubles steer, also where they overflow
             best: arb | None = None
             for parts in _revealed(self._parts) if upper else _chosen(self._parts, self.eps):
                 try:
