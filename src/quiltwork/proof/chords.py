@@ -28,19 +28,14 @@ from quiltwork.proof.description import OTHER, Composition, Release
 from quiltwork.proof.fields import Refused
 
 SIZES = (2**11, 2**13, 2**15)  # points of the grid
-MOST_COUNT, FEW = 100_000, 256  # releases; so few that chords are quicker than a contour
+MOST_COUNT = 100_000  # releases
+MAX_POINTS = 2**17  # of the grids of all releases together
 KINDS = ("gaussian", "gdp", "laplace", "discrete_gaussian", *finite.KINDS)
 FIRST_BITS, MORE_BITS = 400, 140  # bits at first; later, bits beyond those by which D is small
 MOST_BITS = 1_500
 CERTAIN = Fraction(1, 2**20)  # of h: how far below the least loss a lattice begins
 SLACK_BITS = 60  # above rounding: by how much more points are lowered
 Atoms = list[Any]  # masses of Q on a lattice
-
-
-def first(composition: Composition) -> bool:
-    """Whether chords are tried before contours: few releases on samples."""
-    sampled = any(release.kind in ("poisson", "mixture") for release in composition.releases)
-    return sampled and sum(release.count for release in composition.releases) <= FEW
 
 
 def judge(composition: Composition, epsilon: Fraction, decides: Callable[[Enclosure], bool]) -> Enclosure | None:
@@ -88,9 +83,12 @@ def _finer(
     window = guess(at) - sum(x * release.count for x, release in zip(least, releases, strict=True))
     if window <= 0:
         raise Refused("an epsilon below the least loss")
+    sizes = [points for points in SIZES if points * len(releases) <= MAX_POINTS]
+    if not sizes:
+        raise Refused("a grid for each of too many different releases")
     found, bits = None, FIRST_BITS
     widths = [x for x in map(_width, releases, least) if x > 0]
-    for place, points in enumerate(SIZES, 1):
+    for place, points in enumerate(sizes, 1):
         grid, size = Fraction(window) / points, points
         if widths and widths[0] > grid:  # the largest loss is on the lattice: laws that end there have an atom
             grid = Fraction(widths[0]) / math.ceil(widths[0] / grid)
@@ -101,7 +99,7 @@ def _finer(
             ends = [t * x if exchanged else 1 - t + x for x in (low, high)]
         now = Enclosure(ends[0].lower().max(ball(0)), ends[1].upper(), f"chords on {size} points", bits)
         found = now if found is None else attrs.evolve(now, low=now.low.max(found.low), high=now.high.min(found.high))
-        if decides(found) or not decides(_hoped(found, len(SIZES) - place)):
+        if decides(found) or not decides(_hoped(found, len(sizes) - place)):
             break
         small = guess(found.high)
         lost = -math.log2(small) if small > 0 else FIRST_BITS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -19,8 +20,8 @@ from quiltwork.proof.fields import Refused
 Method = Callable[[Composition, Fraction], Enclosure | None]
 Decides = Callable[[Enclosure], bool]
 
-CONTOUR_ACCURACIES = (1e-3, 1e-6, 1e-11, 1e-15)
-CONTOUR_WORK = 2e7  # products of balls: a few seconds
+CONTOUR_ACCURACIES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-11, 1e-15)  # of which the coarsest that likely decides is taken
+CONTOUR_WORK = 2e7  # products of balls of a law: a few seconds
 NO_BETTER = 0.9  # of the width before: a finer sum that leaves so much is the last
 CONTOUR = f"{__package__}.contour"  # asked only where it is there
 
@@ -46,12 +47,9 @@ def _by_contour(composition: Composition, epsilon: Fraction, decides: Decides, e
     for upper in sorted(question.sides, reverse=end == "upper"):
         one: Enclosure | None = None  # what is known of this law
         two = len(question.sides) > 1
-        for accuracy in CONTOUR_ACCURACIES:
-            last = accuracy == CONTOUR_ACCURACIES[-1]
-            if one is not None and not decides(_of_side(_at_best(one, accuracy, last and two, upper), two, upper)):
-                if not last or two:
-                    continue
-            value = question.ball(upper, accuracy)
+        level: int | None = 0
+        while level is not None:
+            value = question.ball(upper, CONTOUR_ACCURACIES[level])
             if value is None:
                 break
             before, one = one, Enclosure.of(value, "contour sums in balls", 128, falls)
@@ -62,7 +60,26 @@ def _by_contour(composition: Composition, epsilon: Fraction, decides: Decides, e
                 return found
             if before is not None and not one.high - one.low < NO_BETTER * (before.high - before.low):
                 break
+            level = _next(one, level + 1, partial(_decided, decides, two, upper))
     return found
+
+
+def _decided(decides: Decides, two: bool, upper: bool, found: Enclosure) -> bool:
+    """Whether it decides, found of one law."""
+    return decides(_of_side(found, two, upper))
+
+
+def _next(found: Enclosure, level: int, decides: Decides) -> int | None:
+    """The accuracy that likely decides, else the next one; None where the divergence of this law would not decide."""
+    ends = (attrs.evolve(found, high=found.low), attrs.evolve(found, low=found.high))
+    if level == len(CONTOUR_ACCURACIES) or not any(decides(end) for end in ends):
+        return None
+    middle = (found.low + found.high) / 2
+    for place in range(level, len(CONTOUR_ACCURACIES)):
+        room = 2 * middle * CONTOUR_ACCURACIES[place]
+        if decides(attrs.evolve(found, low=middle - room, high=middle + room)):
+            return place
+    return level
 
 
 def _of_side(found: Enclosure, two: bool, upper: bool) -> Enclosure:
@@ -70,14 +87,6 @@ def _of_side(found: Enclosure, two: bool, upper: bool) -> Enclosure:
     if not two:
         return found
     return attrs.evolve(found, low=ball(0)) if upper else attrs.evolve(found, high=ball(1))
-
-
-def _at_best(found: Enclosure, accuracy: float, ideal: bool, upper: bool) -> Enclosure:
-    """About what a sum of this accuracy will find; ideal: the most that it can."""
-    if ideal:
-        return attrs.evolve(found, high=found.low) if upper else attrs.evolve(found, low=found.high)
-    middle = (found.low + found.high) / 2
-    return attrs.evolve(found, low=middle * (1 - 2 * accuracy), high=middle * (1 + 2 * accuracy))
 
 
 def _transform(release: Release) -> tuple[renyi.Moment, Any]:

@@ -31,6 +31,7 @@ from quiltwork.proof.contour.line import line
 
 RATIOS = (1.4, 2.0, 3.0, 4.5, 7.0, 11.0, 17.0)
 WIDTHS = (0.12, 0.05, 0.02)
+STEERED = 3e5  # products of balls that the steering of one cut is counted as
 MARGIN = 8.5  # widths between the upper cut and the least x whose loss is enough by itself
 
 
@@ -140,6 +141,7 @@ def cut(whole: MovedGaussians, count: int, eps: arb, accuracy: float, budget: Bu
     cuts = [(width, ratio, False) for width in WIDTHS for ratio in RATIOS]
     for width, ratio, anyway in cuts + [(width, RATIOS[-1], True) for width in WIDTHS]:
         try:
+            budget.spend(STEERED)
             found = _cut_at(whole, count, eps, accuracy, width, ratio, anyway, budget)
         except (Undecided, OverflowError, ValueError):
             continue

@@ -14,7 +14,7 @@ from flint import acb, arb
 
 from quiltwork.proof.contour.balls import Budget, Undecided, between, exact, hi, least, lo, near, total, waves
 from quiltwork.proof.contour.law import DiscreteGaussian, common
-from quiltwork.proof.contour.line import Parts, log_moment, steer
+from quiltwork.proof.contour.line import FREQUENCY, Parts, log_moment, steer
 
 MOST = 200_000
 LAST = 1.2  # of the frequency from which the terms are small
@@ -85,7 +85,7 @@ def lattice(parts: Parts, eps: arb, accuracy: float, budget: Budget) -> arb:
         count = min(count, math.ceil(reach * LAST / near(turn)) + 2)
     if count > MOST:
         raise Undecided(f"{count} points of a lattice")
-    budget.spend(4 * count)
+    budget.spend(FREQUENCY * count * (len(parts) + 1))
     product = [acb(1)] * count
     for law, k in parts:
         _, values = law.spectrum(theta, turn, count, budget)

@@ -187,6 +187,21 @@ class Finite(Law):
         return float(top + np.log((self._masses * np.exp(exponents - top)).sum()))
 
 
+class Revealing(Law):
+    """Everything is told: no loss is finite."""
+
+    reveal = vanish = arb(1)
+
+    def _moment(self, t: arb, budget: Budget) -> arb:
+        return arb(0)
+
+    def spectrum(self, theta: arb, step: arb, count: int, budget: Budget) -> tuple[arb, list[acb]]:
+        return arb(0), [acb(0)] * count
+
+    def rough(self, t: float) -> float:
+        return -math.inf
+
+
 class DiscreteGaussian(Explicit):
     """M(z) = e^{v z(z+1)/2} theta3(z)/theta3(0) by Poisson summation (theory/engine-faster.md section 5)."""
 

@@ -15,7 +15,16 @@ from flint import arb, fmpq
 
 from quiltwork.proof.contour.balls import Undecided, exact, fraction, hi, near
 from quiltwork.proof.contour.gaussians import MovedGaussians
-from quiltwork.proof.contour.law import DiscreteGaussian, Exponential, Finite, Gaussian, Laplace, Law, Mixture
+from quiltwork.proof.contour.law import (
+    DiscreteGaussian,
+    Exponential,
+    Finite,
+    Gaussian,
+    Laplace,
+    Law,
+    Mixture,
+    Revealing,
+)
 from quiltwork.proof.contour.panels import FixedSizeGaussian, FixedSizeLaplace, MovedLaplaces
 from quiltwork.proof.contour.random_allocation.epochs import epoch
 
@@ -163,6 +172,8 @@ def _truncated(node: Node, removed: bool, upper: bool) -> Law:
         mixed, still = [(1 - chance, arb(0)), (chance, size)], [(arb(1), arb(0))]
         return MovedGaussians(mixed, still) if removed else MovedGaussians(still, mixed)
 
+    if upper and node.get("revealed"):  # full batches tell everything: no better for the record
+        return Mixture([(1 - cut, sampled(q, move)), (cut, Revealing())])
     if upper:
         return Mixture([(1 - cut, sampled(q, move)), (cut, sampled(full, 2 * move))])
     return sampled(q * (1 - cut) + cut * full, move)

@@ -1,6 +1,6 @@
 """Laws that are smooth on a few panels: sampled Laplace noise, its groups, exchanged records, batches of fixed size.
 
-M(z) = points + integrals, each by Gauss and Legendre's rule on pieces of the panels, whose nodes serve every frequency.
+M(z) = points + integrals by Gauss and Legendre's rule on pieces of panels, whose nodes serve every frequency.
 With |f| <= m on the ellipse with foci at the ends of [-1, 1] and half axes that sum to r, its Chebyshev coefficients are
 at most 2 m r^-k; n >= 2 nodes integrate the first 2n of them exactly, miss no odd one, and each further one by at most
 2 + 2/(4n^2 - 1) <= 32/15:  the error is at most (64/15) m r^-2n / (1 - r^-2).
@@ -14,6 +14,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from flint import acb, arb, ctx
@@ -221,7 +222,7 @@ class MovedLaplaces(Panels):
         cells = []
         for j, ((a, b), (c, d)) in enumerate(zip(self.over, self.under, strict=True)):
             at = self._cells(theta, j)
-            for (up, down, _, under, loss), (up_r, down_r, over_r, _, loss_r) in zip(at, at[1:], strict=False):
+            for (up, down, _, under, loss), (up_r, down_r, over_r, _, loss_r) in pairwise(at):
                 # (a e^x - b e^-x)/(a e^x + b e^-x) rises, so its right end less that of Q at the left
                 slope = (a * up_r - b * down_r) / over_r - (c * up - d * down) / under
                 smallest = a * up + b * down_r
@@ -229,13 +230,13 @@ class MovedLaplaces(Panels):
         return [cells]
 
     def variation(self, theta: arb) -> arb:
-        """On a panel the density of e^{tl} dP is over^{2+t} under^{1-t} / 2(ad - bc), whose logarithm has a derivative of
-        the sign of a quadratic of e^{2x}: it rises and falls at most twice, by its largest value each time.
+        """On a panel the density of e^{tl} dP is over^{2+t} under^{1-t} / 2(ad - bc). Its derivative has the sign of a
+        quadratic of e^{2x}: it rises and falls at most twice, by its largest value each time.
         """
         result = arb(0)
         for j, ((a, b), (c, d)) in enumerate(zip(self.over, self.under, strict=True)):
             at, most = self._cells(theta, j), arb(0)
-            for (_, _, over, under, loss), (_, _, over_r, under_r, loss_r) in zip(at, at[1:], strict=False):
+            for (_, _, over, under, loss), (_, _, over_r, under_r, loss_r) in pairwise(at):
                 tilted = (theta * loss).max(theta * loss_r).exp()
                 most = most.max(over.max(over_r) ** 2 * under.max(under_r) * tilted)
             result += 4 * most / abs(2 * (a * d - b * c))
@@ -391,7 +392,7 @@ class FixedSizeLaplace(Panels):
         return [up, down]
 
     def variation(self, theta: arb) -> arb:
-        """Both densities are w^a e^{s-3x}/(4q), a = 2+t and 1-t; d log/dx = 2a (1 - (1-q)/w) - 3 changes its sign once."""
+        """Both densities are w^a e^{s-3x}/(4q), a = 2+t and 1-t; d log/dx = 2a (1 - (1-q)/w) - 3 has one zero."""
         xs, _, logs = self._cells()
         result = arb(0)
         for power in (2 + theta, 1 - theta):
