@@ -1,7 +1,7 @@
 """Laws that are smooth on a few panels: sampled Laplace noise, its groups, exchanged records, batches of fixed size.
 
 M(z) = points + integrals by Gauss and Legendre's rule on pieces of panels, whose nodes serve every frequency.
-With |f| <= m on the ellipse with foci at the ends of [-1, 1] and half axes that sum to r, its Chebyshev coefficients are
+With |f| <= m on the ellipse with foci at -1 and 1 and half axes that sum to r, its Chebyshev coefficients are
 at most 2 m r^-k; n >= 2 nodes integrate the first 2n of them exactly, miss no odd one, and each further one by at most
 2 + 2/(4n^2 - 1) <= 32/15:  the error is at most (64/15) m r^-2n / (1 - r^-2).
 
