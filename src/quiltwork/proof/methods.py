@@ -53,7 +53,8 @@ def _by_contour(composition: Composition, epsilon: Fraction, decides: Decides, e
             if value is None:
                 break
             before, one = one, Enclosure.of(value, "contour sums in balls", 128, falls)
-            one = one if before is None else _both(before, one)
+            if before is not None and not two:  # each accuracy may choose another of several laws above D, or below it
+                one = _both(before, one)
             bounds = _of_side(one, two, upper)
             found = bounds if found is None else _both(found, bounds)
             if decides(found):

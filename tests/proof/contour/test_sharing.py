@@ -3,6 +3,8 @@
 import pytest
 from flint import acb, arb
 
+import quiltwork as qw
+from quiltwork.proof import prove
 from quiltwork.proof.balls import ball
 from quiltwork.proof.closed_forms import gaussian
 from quiltwork.proof.contour import Question, composed, divergence, line
@@ -191,3 +193,22 @@ def test_an_epsilon_beyond_every_loss_is_seen_at_once():
     with precision(200):
         question = Question(described(BATCH, 16), arb(2), 1)
         assert question.ball(True, 1e-3).is_zero()
+
+
+def test_accuracies_that_choose_different_laws_above_do_not_contradict_each_other(monkeypatch):
+    """Both laws are above D: the lower end of one of them says nothing about the other."""
+
+    class Chooses:
+        sides = (True, False)
+
+        def __init__(self, *_):
+            pass
+
+        def ball(self, upper, accuracy):
+            if not upper:
+                return None
+            return ball("0.3").union(ball("0.5")) if accuracy == 1e-3 else ball("0.2").union(ball("0.25"))
+
+    monkeypatch.setattr("quiltwork.proof.contour.Question", Chooses)
+    assert prove(2 * qw.exponential(1.0), epsilon=1, delta="0.35").verdict == "proved"
+    assert prove(2 * qw.exponential(1.0), epsilon=1, delta="0.24").verdict == "undecided"
