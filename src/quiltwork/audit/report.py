@@ -323,7 +323,7 @@ def report(
     rule = for_claim(curve) if method == "claim" and curve is not None else None
     methods = {"both": BOTH, "claim": ("counts",)}.get(method, (method,))
     shared = (1 - Stated(confidence).most) / len(methods)
-    each = confidence if method == "claim" else typed_above(1 - shared)
+    each = confidence if len(methods) == 1 else typed_above(1 - shared)
     how: dict[str, Any] = {"split": split, "seed": seed, "threshold": threshold, "guesses": guesses}
     audits = [audited(members, others, delta, each, name, rule, **how) for name in methods]
     found = AuditReport.of(curve, *audits, title=title, claim=claim, roc=steps(members, others))

@@ -23,7 +23,7 @@ Decides = Callable[[Enclosure], bool]
 CONTOUR_ACCURACIES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-11, 1e-15)  # of which the coarsest that likely decides is taken
 CONTOUR_WORK = 5e7  # products of balls for a law: a few seconds
 NO_BETTER = 0.9  # of the width before: a finer sum that leaves so much is the last
-CONTOUR = f"{__package__}.contour"  # asked only where it is there
+CONTOUR = f"{__package__}.contour.divergence"  # asked only where it is there
 
 
 STATED = ("zcdp", "rdp")

@@ -7,10 +7,11 @@ import quiltwork as qw
 from quiltwork.proof import prove
 from quiltwork.proof.balls import ball
 from quiltwork.proof.closed_forms import gaussian
-from quiltwork.proof.contour import Question, composed, divergence, line
+from quiltwork.proof.contour import composed, divergence, line
 from quiltwork.proof.contour import divergence as whole
 from quiltwork.proof.contour.balls import Budget, Memory, Undecided, exactly, hi, lo, precision
 from quiltwork.proof.contour.composed import Composed
+from quiltwork.proof.contour.divergence import Question
 from quiltwork.proof.contour.law import Laplace
 from quiltwork.proof.contour.panels import MovedLaplaces
 
@@ -209,6 +210,6 @@ def test_accuracies_that_choose_different_laws_above_do_not_contradict_each_othe
                 return None
             return ball("0.3").union(ball("0.5")) if accuracy == 1e-3 else ball("0.2").union(ball("0.25"))
 
-    monkeypatch.setattr("quiltwork.proof.contour.Question", Chooses)
+    monkeypatch.setattr("quiltwork.proof.contour.divergence.Question", Chooses)
     assert prove(2 * qw.exponential(1.0), epsilon=1, delta="0.35").verdict == "proved"
     assert prove(2 * qw.exponential(1.0), epsilon=1, delta="0.24").verdict == "undecided"

@@ -272,6 +272,8 @@ class Poisson(Derived):
 
         A sample is a larger one that is thinned: the pair at the larger reading dominates. Lists count both readings.
         """
+        if self.rate < 0.5:
+            return False
         least, most = sorted(Stated(self.rate).readings)
         return least < most and 1 - most < UNSURE and isinstance(subsampled_pair(self.base, self.rate), PoissonPair)
 

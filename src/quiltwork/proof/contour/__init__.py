@@ -5,6 +5,6 @@ Nothing here knows the engine; a loss is its JSON. Theory: theory/proof.md secti
 
 from __future__ import annotations
 
-from quiltwork.proof.contour.divergence import Moments, Question, divergence
+from quiltwork.proof.contour.divergence import divergence
 
-__all__ = ["Moments", "Question", "divergence"]
+__all__ = ["divergence"]

@@ -292,7 +292,7 @@ class Cells:
             normal + (1 + theta) * losses[:-1] + log_ndtr((cut.c1 - edges[1:]) / cut.tau) - math.log(size) - slope[1:]
         )
         widths = np.diff(losses)
-        density = np.where(widths > 0, np.exp(np.minimum(logs, 600.0)), 0.0) * (1 - 1e-9)
+        density = np.where(widths > 0, np.exp(np.minimum(logs, 600.0)), 0.0) * (1 - 1e-7)  # widths are differences
         return layered_decay(*layer_cake(widths, density), 1.0)(cutoff)
 
 
