@@ -20,6 +20,7 @@ from benchmarks.soundness.rooms.pufferfish import heights, odds_at_least, odds_a
 from quiltwork import pufferfish as pf
 
 NEAR = Fraction(1, 10**12)  # of laws that are known in floats only
+SHORT = 40  # bits of a ratio behind the point
 
 
 def drawn(rng: np.random.Generator) -> dict[str, Any]:
@@ -61,10 +62,10 @@ def attacked(case: dict[str, Any]) -> Iterator[Check]:
     budget = pf.per_entry_epsilon(prior, case["target"])
     if 1e-3 < budget < 50:
         low, _, exponent = exp_ends(budget)
-        near = (Fraction(low) * Fraction(2) ** exponent).limit_denominator(10**6)
+        # rounded down: the odds that are reached rise with the ratio
+        near = Fraction(math.floor(Fraction(low) * Fraction(2) ** (exponent + SHORT)), 1 << SHORT)
         odds, where = worst(shape, pairs, near)
-        # a ratio that is rounded up by a part in 1e12 moves the odds of three entries by three of them
-        least = odds * (1 - Fraction(1, 10**10))
+        least = odds * (1 if found.exact else 1 - NEAR)
         yield odds_at_most(f"small prior, {case['name']}: per-entry epsilon", least, case["target"], where)
 
 

@@ -1,5 +1,7 @@
 """Sums that questions share: warm is cold, points told apart, full batches that tell everything, mutations of each."""
 
+from importlib import import_module
+
 import pytest
 from flint import acb, arb
 
@@ -210,6 +212,6 @@ def test_accuracies_that_choose_different_laws_above_do_not_contradict_each_othe
                 return None
             return ball("0.3").union(ball("0.5")) if accuracy == 1e-3 else ball("0.2").union(ball("0.25"))
 
-    monkeypatch.setattr("quiltwork.proof.contour.divergence.Question", Chooses)
+    monkeypatch.setattr(import_module("quiltwork.proof.contour.divergence"), "Question", Chooses)
     assert prove(2 * qw.exponential(1.0), epsilon=1, delta="0.35").verdict == "proved"
     assert prove(2 * qw.exponential(1.0), epsilon=1, delta="0.24").verdict == "undecided"
