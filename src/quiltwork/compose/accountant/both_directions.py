@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import attrs
 import numpy as np
 
 from quiltwork.compose.engines.characteristic import MAX_FREQUENCIES_UNSMOOTHED, kernel_size, log_peak, nudged
@@ -21,7 +20,6 @@ from quiltwork.compose.engines.views.contour import (
     ContourView,
     Decay,
     Ladder,
-    Window,
     integral_bound,
     line_of,
     tail_beyond,
@@ -40,7 +38,6 @@ CLOSE = 1e-9  # relative width of a bracket, from which on no other line is trie
 LINES = 2
 LOSS, LEAST = 0.9, 1e-300  # in log D of that bound, and of a kernel
 AIMED = 2e-3  # by how much the ladder may be wrong about epsilon
-SIZES = 1e-12  # room for the rounding of a sum of sizes
 ALIKE = 0.9  # of epsilon: a direction that costs so much is not ruled out by Chernoff's bound
 
 
@@ -122,20 +119,20 @@ class _Both:
         return ends
 
     def _read(self, removed: bool, line: Contour, spectrum: Spectrum, epsilon: float) -> bool:
-        """Whether D(epsilon) < delta for certain, from the nodes of another line: by their sizes, or by their sum.
+        """Whether D(epsilon) < delta for certain, from the nodes of another line.
 
         Aliases are positive: an upper end needs no bound of them.
         """
-        tail = tail_beyond(self.table.decay(self._at(removed, line.theta)), line.cutoff)
-        u = line.nodes
-        sizes = np.exp(spectrum.log_phi.real + spectrum.log_phi_error) / np.hypot(line.theta, u)
-        sizes /= np.hypot(line.theta + 1, u)
-        most = (float(sizes.sum()) - 0.5 * float(sizes[0])) * float(u[1]) / math.pi + tail
-        log_size = spectrum.log_mgf + spectrum.log_mgf_error - line.theta * epsilon
-        if log_size + math.log(most) < self.strict - SIZES * (1 + abs(spectrum.log_mgf)):
-            return True
-        other = attrs.evolve(line, tail=tail, window=Window.unknown(line.window.period))
-        return self._decided(view_of(other, spectrum, u), epsilon)
+        theta, u, log_phi = line.theta, line.nodes, spectrum.log_phi
+        sizes = np.exp(log_phi.real) / np.hypot(theta, u) / np.hypot(theta + 1, u)
+        sizes[0] *= 0.5
+        angle = log_phi.imag - epsilon * u - np.arctan2(u, theta) - np.arctan2(u, theta + 1)
+        rounded = 16 * UNIT * (4 + u.size + np.abs(log_phi) + epsilon * u)
+        found = sizes @ np.cos(angle) + sizes @ np.expm1(np.minimum(spectrum.log_phi_error + rounded, 50.0))
+        tail = tail_beyond(self.table.decay(self._at(removed, theta)), line.cutoff)
+        most = float(found) * float(u[1]) / math.pi + tail
+        room = spectrum.log_mgf_error + 8 * UNIT * (4 + abs(spectrum.log_mgf) + theta * epsilon)
+        return most > 0 and spectrum.log_mgf - theta * epsilon + math.log(most) + room < self.strict
 
     def _with(self, removed: bool, ends: tuple[float, float], near: float) -> tuple[float, float] | None:
         """With this direction read on a line of its own."""

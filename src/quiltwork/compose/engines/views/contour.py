@@ -144,12 +144,6 @@ class Window:
     right: Side
     left: Side
 
-    @classmethod
-    def unknown(cls, period: float) -> Window:
-        """Nothing is known of the aliases, which are positive: a view then has upper ends only."""
-        nothing = np.ones(1), np.full(1, np.inf)
-        return cls(period, nothing, nothing)
-
     def aliases(self, *, shift: float = 0.0) -> tuple[Side, Side]:
         """Exponents and logs of the bounds of all terms m > 0 together, at eps = 0, and those of m < 0."""
         return self._folded(self.right, shift), self._folded(self.left, shift)
