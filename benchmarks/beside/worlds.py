@@ -20,11 +20,12 @@ DELTA, EPSILON = 1e-6, 0.1
 
 def states(count: int) -> Callable[[], Any]:
     """What an epsilon of 0.1 on one entry is worth about any entry."""
-    return pufferfish.fresh(lambda chain: translate(chain, 0.1), count)
+    return pufferfish.fresh(lambda chain: translate(chain, 0.1), functools.partial(pufferfish.chain, count))
 
 
 def counts_on_chain(count: int) -> Callable[[], Any]:
-    return pufferfish.fresh(lambda chain: guarantee(1000 * qw.gaussian(500.0), chain).epsilon(DELTA), count)
+    made = functools.partial(pufferfish.chain, count)
+    return pufferfish.fresh(lambda chain: guarantee(1000 * qw.gaussian(500.0), chain).epsilon(DELTA), made)
 
 
 def length(entries: int) -> Callable[[], Any]:
